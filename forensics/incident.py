@@ -1,0 +1,237 @@
+"""``incident.toml`` to a frozen :class:`Incident`.
+
+The file says what is being asked (case, scope, trigger) and how the logs are to
+be read (zone, names of columns, declared capacity). An unknown key is an error
+with a suggestion: a misspelt ``threshold_tokens`` that is ignored would change
+who is told.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from msgspec import Meta, Struct
+
+from forensics import schema
+from forensics.errors import IncidentError
+
+NonNegative = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class Case(Struct, frozen=True):
+    """Name of the case, as printed on every output."""
+
+    id: str = "unnamed"
+    title: str = ""
+
+
+class Scope(Struct, frozen=True):
+    """Which requests the case is about; the window is half-open."""
+
+    models: tuple[str, ...] = ()
+    window: tuple[datetime, datetime] | None = None
+
+
+class Trigger(Struct, frozen=True):
+    """What makes a request suspect, and in which direction data went."""
+
+    mechanism: Literal["read", "write", "unknown"] = "read"
+    threshold_tokens: NonNegative | None = None
+    slack_tokens: NonNegative = 0
+
+
+class Timeline(Struct, frozen=True):
+    """Dates of the incident, for the report."""
+
+    introduced: datetime | None = None
+    detected: datetime | None = None
+    model_off: datetime | None = None
+    fixed: datetime | None = None
+    restored: datetime | None = None
+
+
+class Logs(Struct, frozen=True):
+    """How the logs are to be read."""
+
+    timezone: str | None = None
+    epoch_unit: Literal["s", "ms", "us", "ns"] | None = None
+    sampling_rate: Share = 1.0
+    tenant_from: tuple[str, ...] = ()
+    node_from: str | None = None
+
+
+class DeclaredCapacity(Struct, frozen=True):
+    """A pool that no log holds, stated by hand; ``node`` may be a glob."""
+
+    node: str = "*"
+    role: Literal["prefill", "decode", "unified"] = "prefill"
+    effective_at: datetime | None = None
+    engine: str | None = None
+    engine_version: str | None = None
+    model_version: str | None = None
+    pool_tokens: Positive | None = None
+    page_tokens: Positive | None = None
+    context_tokens: Positive | None = None
+    input_limit_tokens: Positive | None = None
+    disaggregated: bool | None = None
+    auto_truncate: bool | None = None
+    allocator: Literal["sorted-sweep", "lifo", "fifo", "unknown"] | None = None
+
+
+class Pool(Struct, frozen=True):
+    """One shared pool of the inventory, for the audit."""
+
+    name: str
+    owner: str = ""
+    largest_request: NonNegative | None = None
+    damage: Annotated[int, Meta(ge=1, le=5)] | None = None
+
+
+class Incident(Struct, frozen=True):
+    """The whole file. An empty one asks about everything in the logs."""
+
+    case: Case = Case()
+    scope: Scope = Scope()
+    trigger: Trigger = Trigger()
+    timeline: Timeline = Timeline()
+    logs: Logs = Logs()
+    columns: dict[str, str] = {}
+    capacity: tuple[DeclaredCapacity, ...] = ()
+    pool: tuple[Pool, ...] = ()
+
+    @property
+    def window_us(self) -> tuple[int, int] | None:
+        """The window in microseconds of UTC, or None when it is open."""
+        if self.scope.window is None:
+            return None
+        start, end = self.scope.window
+        return micros(start), micros(end)
+
+
+def micros(moment: datetime) -> int:
+    """Return microseconds of UTC since 1970, exactly."""
+    delta = moment.astimezone(UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+    return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
+
+
+def load(source: Incident | Path | str | None) -> Incident:
+    """Return the incident of a file, or an empty one.
+
+    Raises:
+        IncidentError: the file is missing, is no TOML, or holds a key or value
+            that cannot be right.
+    """
+    if source is None:
+        return Incident()
+    if isinstance(source, Incident):
+        return source
+    path = Path(source)
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise IncidentError(f"{path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise IncidentError(f"{path}: not valid TOML ({error})") from None
+    try:
+        return parse(document)
+    except IncidentError as error:
+        raise IncidentError(f"{path}: {error}") from None
+
+
+def parse(document: dict[str, Any]) -> Incident:
+    """Return the incident of a decoded TOML document, checked."""
+    _refuse_unknown_keys(document, Incident, "")
+    try:
+        incident = msgspec.convert(document, Incident)
+    except msgspec.ValidationError as error:
+        raise IncidentError(str(error)) from None
+    _check(incident)
+    return incident
+
+
+def _refuse_unknown_keys(value: Any, kind: Any, where: str) -> None:
+    """Raise for the first key that no struct field has, with the nearest name."""
+    if get_origin(kind) is tuple:
+        for item in value if isinstance(value, list) else ():
+            _refuse_unknown_keys(item, get_args(kind)[0], where)
+        return
+    if not (isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict)):
+        return
+    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    for key, inner in value.items():
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(fields)}"
+            raise IncidentError(f"unknown key {where + key!r}{hint}")
+        _refuse_unknown_keys(inner, fields[key], f"{where}{key}.")
+
+
+def _check(incident: Incident) -> None:
+    """Raise for values that are well-formed but cannot be right."""
+    _check_window(incident)
+    _check_logs(incident.logs)
+    _check_columns(incident.columns)
+    for name in msgspec.structs.fields(Timeline):
+        _aware(getattr(incident.timeline, name.name), f"timeline.{name.name}")
+    for row in incident.capacity:
+        _aware(row.effective_at, "capacity.effective_at")
+
+
+def _aware(moment: datetime | None, where: str) -> None:
+    if moment is not None and moment.tzinfo is None:
+        raise IncidentError(f"{where} has no zone; write 2026-08-27T00:00:00Z")
+
+
+def _check_window(incident: Incident) -> None:
+    if incident.scope.window is None:
+        return
+    for moment in incident.scope.window:
+        _aware(moment, "scope.window")
+    start, end = incident.scope.window
+    if start >= end:
+        raise IncidentError("scope.window ends before it starts (it is half-open: [start, end))")
+
+
+def _check_logs(logs: Logs) -> None:
+    if logs.timezone is not None:
+        try:
+            ZoneInfo(logs.timezone)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise IncidentError(f"logs.timezone {logs.timezone!r} is no known zone") from None
+    if logs.node_from is not None:
+        try:
+            pattern = re.compile(logs.node_from)
+        except re.error as error:
+            raise IncidentError(f"logs.node_from is no valid pattern ({error})") from None
+        if "node" not in pattern.groupindex:
+            raise IncidentError("logs.node_from has no group named 'node': (?P<node>...)")
+
+
+def _check_columns(columns: dict[str, str]) -> None:
+    known = {
+        column.name
+        for group in (
+            schema.OBSERVATION_COLUMNS,
+            schema.CAPACITY_COLUMNS,
+            schema.MARKER_COLUMNS,
+        )
+        for column in group
+    }
+    for foreign, ours in columns.items():
+        if ours not in known:
+            near = difflib.get_close_matches(ours, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise IncidentError(f"columns.{foreign} names no column: {ours!r}{hint}")
+    targets = list(columns.values())
+    twice = {name for name in targets if targets.count(name) > 1}
+    if twice:
+        raise IncidentError(f"columns maps two names to {min(twice)!r}")
