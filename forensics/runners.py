@@ -1,0 +1,49 @@
+"""Where the work runs: in this process, or in a pool of processes.
+
+Every stage is a pure function from a shard to a small mergeable state. This is the
+one place that decides where such a function is called; the result is the same.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+ShardT = TypeVar("ShardT")
+StateT = TypeVar("StateT")
+
+
+def run(
+    function: Callable[[ShardT], StateT],
+    shards: Sequence[ShardT],
+    workers: int = 1,
+    done: Callable[[int], None] = lambda _: None,
+) -> list[StateT]:
+    """Return the state of each shard, in the order of the shards.
+
+    Args:
+        function: must not depend on what ran before; for a pool, a module-level one.
+        shards: its inputs.
+        workers: processes; 1 calls the function here.
+        done: called with the number of each shard of a pool whose state is there.
+    """
+    if workers <= 1 or len(shards) <= 1:
+        return [function(shard) for shard in shards]
+    # A forked child would inherit the threads of Polars in an unknown state.
+    context = multiprocessing.get_context("spawn")
+    states = []
+    with ProcessPoolExecutor(min(workers, len(shards)), mp_context=context) as pool:
+        for number, state in enumerate(pool.map(function, shards)):
+            states.append(state)
+            done(number)
+    return states
+
+
+def available_workers() -> int:
+    """Return how many processes this machine can usefully run."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,199 @@
+"""Open, decompress and hash a file in one pass, as blocks of whole lines.
+
+The hash is that of the bytes on disk, taken while they are read: what was hashed
+is what was parsed. Compression is found by its magic number, not by the name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import zstandard
+
+from forensics.sources.files import Input
+
+BLOCK_BYTES = 4 << 20
+LONGEST_LINE = 64 << 20
+"""A longer line is counted as unreadable; it could not be held in bounded memory."""
+
+_SLICE = 64 << 10
+
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_BOM = b"\xef\xbb\xbf"
+
+
+class DamagedStreamError(Exception):
+    """The compressed stream ends early or is corrupt; holds the byte offset reached."""
+
+    def __init__(self, reason: str, offset: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.offset = offset
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines: bytes, number of the first line (from 1), offset of the first byte.
+
+    ``reason`` is set where the bytes could not be kept; they are then empty and the
+    block stands for one unreadable line.
+    """
+
+    data: bytes
+    line: int
+    offset: int
+    reason: str | None = None
+
+
+class _Decompressor(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class Opened:
+    """One input during its reading pass; use as a context manager."""
+
+    def __init__(self, source: Input, progress: Callable[[int], None] = lambda _: None) -> None:
+        self.source = source
+        self.bytes_read = 0
+        self._progress = progress
+        self._hash = hashlib.sha256()
+        self._first: Block | None = None
+
+    def __enter__(self) -> Opened:
+        path = self.source.path
+        stream = sys.stdin.buffer if path is None else path.open("rb")
+        self._stream = cast("io.BufferedReader", stream)
+        self._blocks = _lines(self._plain())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.source.path is not None:
+            self._stream.close()
+
+    @property
+    def magic(self) -> bytes:
+        """The first bytes on disk, not consumed."""
+        return self._stream.peek(8)[:8]
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all bytes read so far, hexadecimal."""
+        return self._hash.hexdigest()
+
+    def head(self) -> bytes:
+        """Return the first block's bytes, decompressed; they are read again by blocks()."""
+        if self._first is None:
+            self._first = next(self._blocks, Block(b"", 1, 0))
+        return self._first.data
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield blocks of whole lines, about :data:`BLOCK_BYTES` each."""
+        if self._first is not None:
+            yield self._first
+        yield from self._blocks
+
+    def whole(self) -> io.BytesIO:
+        """Return all bytes in memory, for formats that need random access."""
+        return io.BytesIO(b"".join(self._raw()))
+
+    def drain(self) -> None:
+        """Read to the end, for the hash alone."""
+        for _ in self._raw():
+            pass
+
+    def _raw(self) -> Iterator[bytes]:
+        while chunk := self._stream.read(BLOCK_BYTES):
+            self._hash.update(chunk)
+            self.bytes_read += len(chunk)
+            self._progress(len(chunk))
+            yield chunk
+
+    def _plain(self) -> Iterator[bytes]:
+        """Yield the decompressed bytes; a byte order mark is dropped."""
+        magic = self.magic
+        yield from _drop_bom(_decompress(magic, self._raw()))
+
+
+def _decompress(magic: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    if magic.startswith(_GZIP):
+        make: Callable[[], _Decompressor] = lambda: zlib.decompressobj(wbits=31)  # noqa: E731
+    elif magic.startswith(_ZSTD):
+        make = lambda: zstandard.ZstdDecompressor().decompressobj()  # noqa: E731
+    else:
+        yield from chunks
+        return
+    yield from _members(chunks, make)
+
+
+def _members(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
+    """Yield the plain bytes of one or more compressed members, one after the other."""
+    machine, offset, fresh = make(), 0, True
+    for data in _slices(chunks):
+        while data:
+            try:
+                out = machine.decompress(data)
+            except (zlib.error, zstandard.ZstdError):
+                raise DamagedStreamError("corrupt compressed data", offset) from None
+            offset += len(out)
+            fresh = False
+            if out:
+                yield out
+            data = b""
+            if getattr(machine, "eof", False):
+                data = getattr(machine, "unused_data", b"").lstrip(b"\0")
+                machine, fresh = make(), True
+    if not fresh:
+        raise DamagedStreamError("compressed data ends early", offset)
+
+
+def _slices(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Cut chunks small, so that a bomb cannot unfold into all of memory at once."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), _SLICE):
+            yield chunk[start : start + _SLICE]
+
+
+def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    start = b""
+    for chunk in chunks:
+        start += chunk
+        if len(start) >= len(_BOM):
+            break
+    yield start.removeprefix(_BOM)
+    yield from chunks
+
+
+def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
+    """Cut a stream of bytes into blocks that end at a line end."""
+    held: list[bytes] = []
+    size, line, offset, skipping = 0, 1, 0, False
+    for chunk in chunks:
+        cut = chunk.rfind(b"\n") + 1
+        if skipping:
+            if not cut:
+                offset += len(chunk)
+                continue
+            end = chunk.find(b"\n") + 1
+            offset, line, skipping = offset + end, line + 1, False
+            chunk, cut = chunk[end:], cut - end
+        if cut:
+            data = b"".join((*held, chunk[:cut]))
+            yield Block(data, line, offset)
+            line, offset = line + data.count(b"\n"), offset + len(data)
+            held, size = [], 0
+        rest = chunk[cut:]
+        if rest:
+            held.append(rest)
+            size += len(rest)
+        if size > LONGEST_LINE:
+            yield Block(b"", line, offset, f"line longer than {LONGEST_LINE >> 20} MiB")
+            offset, held, size, skipping = offset + size, [], 0, True
+    if held:
+        yield Block(b"".join(held), line, offset)

@@ -1,0 +1,50 @@
+"""What a reader is told about the file it reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from forensics.incident import Incident
+
+_GENERIC = {"log", "logs", "stdout", "stderr", "server", "output", "sglang", "vllm", "requests"}
+_ROTATION = re.compile(
+    r"(-requests)?(\.(log|jsonl|ndjson|json|txt|out|gz|zst|\d{1,5}|\d{4}-?\d{2}-?\d{2}([-_T]?\d{2,6})?))+$"
+)
+
+
+@dataclass(frozen=True)
+class Context:
+    """The incident, the number of the file in this run, its shown name and its node."""
+
+    incident: Incident
+    number: int
+    name: str
+
+    @property
+    def node(self) -> str:
+        """The engine that wrote the file, from its path.
+
+        ``[logs] node_from`` decides where it is set and matches; else the file's stem
+        without rotation suffixes, or the folder where the stem says nothing.
+        """
+        pattern = self.incident.logs.node_from
+        if pattern is not None:
+            match = re.search(pattern, self.name)
+            if match and match.group("node"):
+                return match.group("node")
+        path = PurePath(self.name)
+        stem = _ROTATION.sub("", path.name) or path.name
+        if stem.lower() in _GENERIC and path.parent.name:
+            stem = path.parent.name
+        return re.sub(r"\s", "_", stem)
+
+    @property
+    def stated_node(self) -> str | None:
+        """The node from ``[logs] node_from`` alone: plain records are not guessed at."""
+        return self.node if self.incident.logs.node_from is not None else None
+
+    def where(self, line: int) -> str:
+        """Name a line in place of an identifier that may not be kept."""
+        return f"{PurePath(self.name).name}:{line}"

@@ -1,0 +1,237 @@
+"""The plain input format: NDJSON, CSV or Parquet with the product's own column names.
+
+Foreign names are mapped by ``[columns]``; any other column is never read.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import islice
+from typing import Protocol
+
+import polars as pl
+import pyarrow.parquet as pq
+from pyarrow.lib import ArrowException
+
+from forensics.incident import Incident
+from forensics.sources import records
+from forensics.sources.blocks import Opened
+from forensics.sources.context import Context
+from forensics.sources.jsonlines import JsonColumns, Path
+from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.records import KINDS, Raw
+from forensics.sources.values import NOT_A_VALUE
+
+
+class _Reader(Protocol):
+    line_num: int
+
+    def __next__(self) -> list[str]: ...
+
+
+CSV_ROWS = 50_000
+PARQUET_ROWS = 131_072
+
+
+def names(incident: Incident) -> dict[str, str]:
+    """Return foreign or own name to schema name; a mapped name hides the own one."""
+    mapped = dict(incident.columns)
+    taken = set(mapped.values())
+    return {**{name: name for name in KINDS if name not in taken}, **mapped}
+
+
+def read_ndjson(opened: Opened, context: Context) -> Iterator[Parsed]:
+    """Yield the records of NDJSON, one batch per block."""
+    columns = _json_columns(context.incident)
+    for block in opened.blocks():
+        parsed, found = Parsed(), columns.read(block)
+        parsed.read = found.read
+        parsed.unread += found.unread
+        if found.blank:
+            parsed.notes["blank line"] += found.blank
+        for batch in found.batches:
+            raw = _merge_tenant(batch.columns)
+            at = Raw(raw, batch.lines, batch.offsets, context.stated_node)
+            records.add(_with_node(at), context, parsed)
+        yield parsed
+
+
+_TENANT = "tenant_from."
+
+
+def _json_columns(incident: Incident) -> JsonColumns:
+    paths: dict[str, Path] = {ours: (name,) for name, ours in names(incident).items()}
+    kinds = dict(KINDS)
+    for position, path in enumerate(incident.logs.tenant_from):
+        key = f"{_TENANT}{position}"
+        if tuple(path.split(".")) not in paths.values():
+            paths[key], kinds[key] = tuple(path.split(".")), "name"
+    return JsonColumns(paths, kinds)
+
+
+def _merge_tenant(columns: dict[str, pl.Series]) -> dict[str, pl.Series]:
+    """Fill the tenant from the stated paths, the first that has one."""
+    extra = sorted(name for name in columns if name.startswith(_TENANT))
+    found = {name: series for name, series in columns.items() if name not in extra}
+    for name in extra:
+        series = columns[name].alias("tenant_id")
+        found["tenant_id"] = (
+            found["tenant_id"].fill_null(series) if "tenant_id" in found else series
+        )
+    return found
+
+
+def _with_node(raw: Raw) -> Raw:
+    """Fill an absent node from ``[logs] node_from``, on the side that the hop names."""
+    if raw.node is None or "hop" not in raw.columns:
+        return raw
+    columns = dict(raw.columns)
+    hop = columns["hop"].cast(pl.String).str.to_lowercase()
+    for side in ("prefill", "decode"):
+        name = f"{side}_node"
+        here = (
+            pl.select(pl.when(hop == side).then(pl.lit(raw.node)).otherwise(None))
+            .to_series()
+            .cast(pl.String)
+        )
+        known = columns.get(name)
+        columns[name] = (here if known is None else known.cast(pl.String).fill_null(here)).alias(
+            name
+        )
+    return Raw(columns, raw.lines, raw.offsets, raw.node, raw.require_zone)
+
+
+def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
+    """Yield the records of CSV; quoted line ends are allowed.
+
+    A row with the wrong number of fields is unreadable. When it spans several lines
+    (a broken quote swallows its neighbours), each of them counts.
+    """
+    csv.field_size_limit(2**31 - 1)
+    text = _TextLines(opened)
+    rows = _Rows(csv.reader(text))
+    header = next(rows, [])
+    wanted = names(context.incident)
+    picked = [
+        (at, wanted[name.strip()]) for at, name in enumerate(header) if name.strip() in wanted
+    ]
+    while True:
+        parsed = Parsed()
+        more = _csv_batch(rows, len(header), picked, text, context, parsed)
+        yield parsed
+        if not more:
+            return
+
+
+class _Rows:
+    """Rows of a CSV reader that goes on after a row it cannot parse (an empty row then)."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+
+    def __iter__(self) -> _Rows:
+        return self
+
+    def __next__(self) -> list[str]:
+        try:
+            return next(self._reader)
+        except csv.Error:
+            return [""]
+
+    @property
+    def line_num(self) -> int:
+        """Number of lines read so far."""
+        return self._reader.line_num
+
+
+class _TextLines:
+    """Lines of a file as text, for :mod:`csv`; keeps bytes that are no UTF-8 apart."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._blocks = opened.blocks()
+        self._lines: Iterator[bytes] = iter(())
+        self.too_long: list[Unread] = []
+
+    def __iter__(self) -> _TextLines:
+        return self
+
+    def __next__(self) -> str:
+        for line in self._lines:
+            return line.decode("utf-8", "surrogateescape")
+        block = next(self._blocks)
+        if block.reason is not None:
+            self.too_long.append(Unread(block.line, block.offset, block.reason))
+        self._lines = iter(io.BytesIO(block.data))
+        return next(self)
+
+
+def _csv_batch(
+    rows: _Rows,
+    width: int,
+    picked: list[tuple[int, str]],
+    text: _TextLines,
+    context: Context,
+    parsed: Parsed,
+) -> bool:
+    """Read up to :data:`CSV_ROWS` rows into ``parsed``; return whether more may follow."""
+    kept: list[list[str]] = []
+    lines: list[int] = []
+    before = rows.line_num
+    more = False
+    for row in islice(rows, CSV_ROWS):
+        more = True
+        line, after = before + 1, rows.line_num
+        spanned, before = after - before, after
+        if not row:
+            parsed.notes["blank line"] += 1
+        elif len(row) != width:
+            parsed.read += spanned
+            reason = f"{len(row)} fields where the header has {width}"
+            parsed.unread += [Unread(line + step, None, reason) for step in range(spanned)]
+        else:
+            parsed.read += 1
+            kept.append([row[at] for at, _ in picked])
+            lines.append(line)
+    parsed.read += len(text.too_long)
+    parsed.unread += text.too_long
+    text.too_long = []
+    if kept:
+        columns = {
+            name: pl.Series(name, [_utf8(cell) for cell in cells], dtype=pl.String)
+            for (_, name), cells in zip(picked, zip(*kept, strict=True), strict=True)
+        }
+        raw = Raw(columns, pl.Series(lines, dtype=pl.Int64), None, context.stated_node)
+        records.add(_with_node(raw), context, parsed)
+    return more
+
+
+def _utf8(cell: str) -> str:
+    """Return the cell, or a stand-in that fits no type where its bytes are no UTF-8."""
+    return cell if cell.isascii() or not _broken(cell) else NOT_A_VALUE
+
+
+def _broken(cell: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in cell)
+
+
+def read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
+    """Yield the records of Parquet; only named columns are decoded."""
+    data = opened.whole()
+    try:
+        file = pq.ParquetFile(data)
+        wanted = names(context.incident)
+        picked = [name for name in file.schema_arrow.names if name in wanted]
+        first = 1
+        for batch in file.iter_batches(PARQUET_ROWS, columns=picked):
+            frame = pl.DataFrame(batch)
+            parsed = Parsed(read=frame.height)
+            lines = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
+            columns = {wanted[name]: frame[name] for name in picked}
+            raw = Raw(columns, lines, None, context.stated_node)
+            records.add(_with_node(raw), context, parsed)
+            first += frame.height
+            yield parsed
+    except (ArrowException, OSError, ValueError, pl.exceptions.PolarsError):
+        yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])

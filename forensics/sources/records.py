@@ -1,0 +1,141 @@
+"""Raw columns of any reader to typed rows: requests, capacity, canary markers.
+
+Everything a format has in common with the others happens here: typing, redacting
+identifiers, telling the three kinds of record apart, and what makes a record
+unreadable as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics import schema
+from forensics.schema import Column
+from forensics.sources import values
+from forensics.sources.context import Context
+from forensics.sources.parsed import Parsed, Unread
+
+_ALL: dict[str, Column] = {
+    **schema.by_name(schema.MARKER_COLUMNS),
+    **schema.by_name(schema.CAPACITY_COLUMNS),
+    **schema.by_name(schema.OBSERVATION_COLUMNS),
+}
+KINDS = {name: column.kind for name, column in _ALL.items()}
+_KIND_OF = {"observations": "request", "capacity": "capacity", "markers": "marker"}
+_NAMED_BY_LINE = ("request_id", "prefill_request_id")
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Raw columns under schema names, with where each row stands.
+
+    ``require_zone`` makes a row whose time has no zone unreadable; engine logs
+    leave it False and have their zone inferred later.
+    """
+
+    columns: Mapping[str, pl.Series]
+    lines: pl.Series
+    offsets: pl.Series | None = None
+    node: str | None = None
+    require_zone: bool = True
+
+
+def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> None:
+    """Type the rows of ``raw`` and add them to ``parsed``; each counts as read already.
+
+    ``only`` names the field of ``parsed`` that all rows are known to belong to.
+    """
+    frame, naive = _typed(raw, context, parsed)
+    kinds = _kind(frame) if only is None else pl.lit(_KIND_OF[only])
+    zoneless = pl.lit(naive) & pl.lit(raw.require_zone)
+    state = frame.select(
+        pl.when(zoneless).then(pl.lit("naive")).otherwise(kinds).alias("state")
+    ).to_series()
+    _ledger(raw, state, parsed)
+    at = pl.DataFrame(
+        {
+            "file": pl.repeat(context.number, frame.height, dtype=pl.Int32, eager=True),
+            "line": raw.lines.cast(pl.Int64),
+            "naive": naive,
+            "source_node": pl.repeat(raw.node, frame.height, dtype=pl.String, eager=True),
+        }
+    )
+    frame = frame.hstack(at)
+    for name, columns, sink in (
+        ("request", schema.OBSERVATION_COLUMNS, parsed.observations),
+        ("capacity", schema.CAPACITY_COLUMNS, parsed.capacity),
+        ("marker", schema.MARKER_COLUMNS, parsed.markers),
+    ):
+        rows = frame.filter(state == name)
+        if rows.height:
+            kept = [c.name for c in columns if c.name in rows.columns]
+            sink.append(_own_strings(rows.select(*kept, *schema.ORIGIN)))
+            parsed.kept += rows.height
+
+
+def _typed(raw: Raw, context: Context, parsed: Parsed) -> tuple[pl.DataFrame, pl.Series]:
+    height = len(raw.lines)
+    if not raw.columns:
+        nothing = pl.repeat(False, height, dtype=pl.Boolean, eager=True)
+        return pl.DataFrame({"request_id": pl.Series([None] * height, dtype=pl.String)}), nothing
+    frame = pl.DataFrame([series.alias(name) for name, series in raw.columns.items()])
+    found = values.typed(frame, _ALL, context.incident.logs, parsed.bad_values)
+    return _redacted(found, raw.lines, context), found.naive
+
+
+def _redacted(found: values.Typed, lines: pl.Series, context: Context) -> pl.DataFrame:
+    """Name a row by its place where its own identifier may hold more than an identifier."""
+    frame = found.frame
+    for name in _NAMED_BY_LINE:
+        if name in found.unfit.columns and found.unfit[name].any():
+            names = [f"redacted:{context.where(line)}" for line in lines.to_list()]
+            stand_in = pl.Series(name, names, dtype=pl.String)
+            frame = frame.with_columns(stand_in.zip_with(found.unfit[name], frame[name]))
+    return frame
+
+
+def _kind(frame: pl.DataFrame) -> pl.Expr:
+    """Tell request, capacity and marker records apart; ``empty`` holds no named value."""
+
+    def has(name: str) -> pl.Expr:
+        return pl.col(name).is_not_null() if name in frame.columns else pl.lit(value=False)
+
+    nothing = ~pl.any_horizontal(
+        [pl.col(name).is_not_null() for name in frame.columns if name != "hop"] or [pl.lit(False)]
+    )
+    return (
+        pl.when(nothing)
+        .then(pl.lit("empty"))
+        .when(has("pool_tokens"))
+        .then(pl.lit("capacity"))
+        .when(has("marker"))
+        .then(pl.lit("marker"))
+        .otherwise(pl.lit("request"))
+    )
+
+
+_UNREADABLE = {
+    "naive": "time without a zone; state it as [logs] timezone",
+    "empty": "no value under a known column name",
+}
+
+
+def _ledger(raw: Raw, state: pl.Series, parsed: Parsed) -> None:
+    rows = pl.DataFrame({"line": raw.lines, "state": state})
+    rows = rows.with_columns(
+        offset=raw.offsets if raw.offsets is not None else pl.lit(None, dtype=pl.Int64)
+    ).filter(pl.col("state").is_in(list(_UNREADABLE)))
+    for line, state_name, offset in rows.select("line", "state", "offset").iter_rows():
+        parsed.unread.append(Unread(line, offset, _UNREADABLE[state_name]))
+
+
+def _own_strings(frame: pl.DataFrame) -> pl.DataFrame:
+    """Copy the texts: views would keep the buffers of the whole batch, content included."""
+    return frame.with_columns(
+        pl.concat_str(pl.col(name), pl.lit("")).alias(name)
+        for name, dtype in frame.schema.items()
+        if dtype == pl.String
+    )
