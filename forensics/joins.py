@@ -1,0 +1,201 @@
+"""Which observations belong to one hand-off.
+
+What both sides of a hand-off share (``transfer_id``) joins first, within an hour of
+time since such ids can repeat. A record without one joins by request id and
+tenant; if that id has several hand-offs it speaks for all of them. What is left is
+its own request. Every observation gets a ``handoff`` key.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics.observations import ensure
+from forensics.schema import ENGINE_HOP
+
+SESSION_GAP = 3_600_000_000
+"""Two uses of one transfer id this far apart are two hand-offs, microseconds."""
+INFERRED_GAP = 120_000_000
+"""How far apart a rejection and the hand-off of the same size may be, microseconds."""
+UNPAIRED_GAP = 60_000_000
+"""How far apart a gateway record and an engine's of the same size may be, microseconds."""
+
+_ENGINE = ["prefill", "decode", ENGINE_HOP]
+
+
+def assign(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the observations with ``handoff``, ``earlier`` and ``inferred``.
+
+    A record that speaks for several hand-offs appears once for each; ``earlier`` marks
+    all but the last of them, which the client's answer is not from.
+    """
+    frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
+    frame = frame.with_row_index("observation")
+    direct = _by_transfer(frame.filter(pl.col("transfer_id").is_not_null()))
+    rest = frame.filter(pl.col("transfer_id").is_null())
+    attached, alone = _by_request(rest, direct)
+    flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
+    joined = pl.concat(
+        [
+            direct.with_columns(**flags),
+            attached.with_columns(inferred=flags["inferred"]),
+            _own_key(alone).with_columns(**flags),
+        ],
+        how="diagonal_relaxed",
+    )
+    return _by_size(joined)
+
+
+def _by_transfer(direct: pl.DataFrame) -> pl.DataFrame:
+    """Key by transfer id; a pause of more than an hour starts another hand-off."""
+    if not direct.height:
+        return direct.with_columns(handoff=pl.lit(None, dtype=pl.String))
+    direct = direct.sort("transfer_id", "received_at", nulls_last=False)
+    pause = pl.col("received_at") - pl.col("received_at").shift(1)
+    same = pl.col("transfer_id") == pl.col("transfer_id").shift(1)
+    cut = (same & (pause > SESSION_GAP)).fill_null(value=False)
+    direct = direct.with_columns(cut=cut.cast(pl.Int64))
+    session = pl.col("cut").cum_sum().over("transfer_id") if direct["cut"].sum() else pl.lit(0)
+    key = pl.format("t:{}:{}", "transfer_id", session)
+    return direct.with_columns(handoff=key).drop("cut")
+
+
+def _by_request(rest: pl.DataFrame, direct: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Attach records without a transfer id to the hand-offs of their request id and tenant."""
+    handoffs = (
+        direct.filter(pl.col("request_id").is_not_null())
+        .group_by("request_id", "handoff")
+        .agg(
+            pl.col("tenant_id").drop_nulls().unique().sort().alias("tenants"),
+            pl.col("received_at").min().alias("handoff_at"),
+        )
+    )
+    pairs = rest.select("observation", "request_id", "tenant_id", "received_at", "hop").join(
+        handoffs, on="request_id", how="inner"
+    )
+    agrees = (
+        pl.col("tenant_id").is_null()
+        | (pl.col("tenants").list.len() == 0)
+        | pl.col("tenants").list.contains(pl.col("tenant_id"))
+    )
+    pairs = _one_tenant(pairs.filter(agrees))
+    order = ["handoff_at", "handoff"]
+    last = pairs.group_by("observation").agg(
+        pl.col("handoff").sort_by(order, nulls_last=False).last().alias("last")
+    )
+    pairs = pairs.join(last, on="observation").with_columns(
+        earlier=pl.col("handoff") != pl.col("last")
+    )
+    attached = rest.join(
+        pairs.select("observation", "handoff", "earlier"), on="observation", how="inner"
+    )
+    alone = rest.join(pairs.select("observation").unique(), on="observation", how="anti")
+    return attached, alone
+
+
+def _one_tenant(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Where records of two tenants claim one hand-off, keep those of the nearest in time."""
+    known = pairs.filter(pl.col("tenant_id").is_not_null())
+    claimed = known.group_by("handoff").agg(pl.col("tenant_id").n_unique().alias("n"))
+    contested = claimed.filter(pl.col("n") > 1)
+    if not contested.height:
+        return pairs
+    distance = (pl.col("received_at") - pl.col("handoff_at")).abs()
+    nearest = (
+        known.join(contested, on="handoff", how="semi")
+        .sort(distance, "tenant_id", nulls_last=True)
+        .group_by("handoff")
+        .agg(pl.col("tenant_id").first().alias("winner"))
+    )
+    return (
+        pairs.join(nearest, on="handoff", how="left")
+        .filter(
+            pl.col("winner").is_null()
+            | pl.col("tenant_id").is_null()
+            | (pl.col("tenant_id") == pl.col("winner"))
+        )
+        .drop("winner")
+    )
+
+
+def _own_key(alone: pl.DataFrame) -> pl.DataFrame:
+    """Key by request id and tenant; a record without a tenant takes the id's only one."""
+    if not alone["request_id"].is_duplicated().any():
+        return alone.with_columns(
+            handoff=pl.format("i:{}:{}", "request_id", pl.col("tenant_id").fill_null(""))
+        )
+    tenants = (
+        alone.drop_nulls("tenant_id")
+        .group_by("request_id")
+        .agg(pl.col("tenant_id").unique().alias("known"))
+        .filter(pl.col("known").list.len() == 1)
+        .select("request_id", pl.col("known").list.first())
+    )
+    alone = alone.join(tenants, on="request_id", how="left")
+    tenant = pl.coalesce("tenant_id", "known", pl.lit(""))
+    return alone.with_columns(handoff=pl.format("i:{}:{}", "request_id", tenant)).drop("known")
+
+
+def _by_size(joined: pl.DataFrame) -> pl.DataFrame:
+    """Join a rejection that names no hand-off to the only one of its size and moment.
+
+    Marked ``inferred``: such a join never carries more than ``possible``.
+    """
+    if not {"prompt_tokens", "decode_prompt_tokens", "rejected"} <= set(joined.columns):
+        return joined
+    groups = joined.group_by("handoff").agg(
+        pl.col("hop").unique().alias("hops"),
+        pl.col("rejected").any().alias("rejected"),
+        pl.col("prompt_tokens").max(),
+        pl.col("decode_prompt_tokens").max(),
+        pl.col("received_at").min(),
+        pl.col("transfer_id").first(),
+    )
+    hops = pl.col("hops").list
+    refused = groups.filter(
+        pl.col("rejected")
+        & pl.col("transfer_id").is_null()
+        & hops.eval(pl.element().is_in(["prefill", ENGINE_HOP])).list.all()
+    ).select(pl.col("handoff").alias("refused"), "prompt_tokens", at="received_at")
+    served = groups.filter(hops.contains("decode") & ~hops.contains("prefill")).select(
+        "handoff", pl.col("decode_prompt_tokens").alias("prompt_tokens"), "received_at"
+    )
+    near = (pl.col("at") - pl.col("received_at")).abs() <= INFERRED_GAP
+    pairs = refused.join(served, on="prompt_tokens").filter(near)
+    pairs = pairs.filter(pl.col("refused").is_unique() & pl.col("handoff").is_unique())
+    if not pairs.height:
+        return joined
+    moved = pairs.select("refused", pl.col("handoff").alias("to"))
+    return (
+        joined.join(moved, left_on="handoff", right_on="refused", how="left")
+        .with_columns(
+            inferred=pl.col("inferred") | pl.col("to").is_not_null(),
+            handoff=pl.coalesce("to", "handoff"),
+        )
+        .drop("to")
+    )
+
+
+def unpaired_gateway(joined: pl.DataFrame) -> pl.DataFrame:
+    """Return the keys of gateway records that an engine's own record may already stand for.
+
+    Such a record names no engine record, and there is an engine request of the same
+    size and moment that no gateway record names: it would count one request twice.
+    """
+    if not joined["hop"].is_in(_ENGINE).any() or "prompt_tokens" not in joined.columns:
+        return joined.select("handoff").clear()
+    joined = ensure(joined, ["decode_prompt_tokens"])
+    groups = joined.group_by("handoff").agg(
+        pl.col("hop").unique().alias("hops"),
+        pl.coalesce(pl.col("prompt_tokens").max(), pl.col("decode_prompt_tokens").max()).alias(
+            "size"
+        ),
+        pl.col("received_at").min().alias("at"),
+    )
+    hops = pl.col("hops").list
+    gateway = groups.filter((hops.len() == 1) & hops.contains("gateway"))
+    engine = groups.filter(~hops.contains("gateway") & ~hops.contains(None))
+    pairs = gateway.join(engine, on="size").filter(
+        (pl.col("at") - pl.col("at_right")).abs() <= UNPAIRED_GAP
+    )
+    return pairs.select("handoff").unique().sort("handoff")

@@ -1,0 +1,190 @@
+"""The limit in force for each request: which prompt its prefill node would have rejected.
+
+``limit_low`` and ``limit_high`` are equal where node, time and limit are known. They
+span all readings where the node is unknown (all prefill limits in force), the time is
+unknown (all limits the node ever had) or the clock's zone was assumed.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+
+import polars as pl
+
+from forensics.capacity import server_of
+from forensics.clock import ZONE_UNCERTAINTY
+
+ADDED = (
+    "limit_low",
+    "limit_high",
+    "limit_basis",
+    "prefill_page_tokens",
+    "prefill_disaggregated",
+    "decode_page_tokens",
+    "decode_disaggregated",
+    "decode_since",
+)
+
+
+def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) -> pl.DataFrame:
+    """Add :data:`ADDED` to the requests.
+
+    Args:
+        requests: with ``prefill_node``, ``decode_node``, ``received_at``, ``assumed``.
+        epochs: :attr:`forensics.capacity.Capacity.epochs`.
+        threshold: stated threshold in tokens; prompts longer than it are over, on
+            every node, whatever the logs say of pools.
+    """
+    rows = requests.with_row_index("_row")
+    prefill = _in_force(
+        rows, epochs, "prefill_node", ("limit", "limit_basis", "page_tokens", "disaggregated")
+    )
+    decode = _in_force(
+        rows, epochs, "decode_node", ("page_tokens", "disaggregated", "effective_at")
+    )
+    rows = rows.join(
+        prefill.rename(
+            {"page_tokens": "prefill_page_tokens", "disaggregated": "prefill_disaggregated"}
+        ),
+        on="_row",
+        how="left",
+    ).join(
+        decode.rename(
+            {
+                "page_tokens": "decode_page_tokens",
+                "disaggregated": "decode_disaggregated",
+                "effective_at": "decode_since",
+            }
+        ),
+        on="_row",
+        how="left",
+    )
+    if threshold is not None:
+        limit = pl.lit(threshold + 1, dtype=pl.Int64)
+        rows = rows.with_columns(
+            limit_low=limit, limit_high=limit, limit_basis=pl.lit("stated threshold")
+        )
+    else:
+        rows = _spans(rows, epochs)
+    return rows.sort("_row").drop("_row", "limit", strict=False)
+
+
+def _keys(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
+    """Map each engine identity to the epochs' node that speaks for it."""
+    known = set(epochs["node"].drop_nulls().unique())
+    globs = sorted(name for name in known if any(sign in name for sign in "*?["))
+    found = {}
+    for node in nodes.drop_nulls().unique().to_list():
+        server = server_of(node)
+        match = node if node in known else server if server in known else None
+        if match is None:
+            match = next(
+                (
+                    g
+                    for g in globs
+                    if fnmatch.fnmatchcase(node, g) or fnmatch.fnmatchcase(server, g)
+                ),
+                None,
+            )
+        if match is not None:
+            found[node] = match
+    return found
+
+
+def _with_key(rows: pl.DataFrame, epochs: pl.DataFrame, column: str) -> pl.DataFrame:
+    keys = _keys(rows[column], epochs)
+    key = pl.col(column).replace_strict(
+        list(keys) or [""], list(keys.values()) or [""], default=None, return_dtype=pl.String
+    )
+    return rows.select("_row", "received_at", "assumed", "prompt_tokens", _key=key).filter(
+        pl.col("_key").is_not_null()
+    )
+
+
+def _in_force(
+    rows: pl.DataFrame, epochs: pl.DataFrame, column: str, wanted: tuple[str, ...]
+) -> pl.DataFrame:
+    """Return the epoch's values at each request's time; rows of unknown time are left out."""
+    left = _with_key(rows, epochs, column).filter(pl.col("received_at").is_not_null())
+    right = epochs.select(
+        pl.col("node").alias("_key"), pl.col("effective_at").alias("_from"), *wanted
+    ).unique(["_key", "_from"], keep="first", maintain_order=True)
+    joined = left.sort("received_at").join_asof(
+        right.sort("_from"),
+        left_on="received_at",
+        right_on="_from",
+        by="_key",
+        strategy="backward",
+        check_sortedness=False,
+    )
+    return joined.select("_row", *wanted)
+
+
+def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
+    """Add the lowest and highest limit that may have been in force."""
+    limited = epochs.filter(pl.col("limit").is_not_null())
+    doubtful = _doubtful(rows, epochs, limited)
+    nodeless = _nodeless(rows, limited)
+    spans = pl.concat([doubtful, nodeless]).unique("_row", keep="first", maintain_order=True)
+    rows = rows.join(spans, on="_row", how="left")
+    return rows.with_columns(
+        limit_low=pl.coalesce("low", "limit"), limit_high=pl.coalesce("high", "limit")
+    ).drop("low", "high")
+
+
+_SPAN: dict[str, pl.DataType] = {"_row": pl.UInt32(), "low": pl.Int64(), "high": pl.Int64()}
+
+
+def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
+    """Rows whose node is known but not when they were, on that node's clock or their own."""
+    shaky = epochs.filter(pl.col("assumed"))["node"].unique().to_list()
+    left = _with_key(rows, epochs, "prefill_node").filter(
+        pl.col("received_at").is_null() | pl.col("assumed") | pl.col("_key").is_in(shaky)
+    )
+    right = limited.select(pl.col("node").alias("_key"), "effective_at", "until", "limit")
+    pairs = left.join(right, on="_key").filter(
+        pl.col("received_at").is_null()
+        | (
+            (pl.col("effective_at") - ZONE_UNCERTAINTY <= pl.col("received_at"))
+            & (pl.col("received_at") < pl.col("until") + ZONE_UNCERTAINTY)
+        )
+    )
+    spans = pairs.group_by("_row").agg(low=pl.col("limit").min(), high=pl.col("limit").max())
+    return spans.cast(_SPAN)  # type: ignore[arg-type]
+
+
+def _nodeless(rows: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
+    """Rows of unknown prefill node, against all prefill limits in force at their time."""
+    left = rows.filter(pl.col("prefill_node").is_null()).select("_row", "received_at", "assumed")
+    prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
+    if not left.height or not prefill.height:
+        return pl.DataFrame(schema=_SPAN)
+    lowest, highest = prefill["limit"].min(), prefill["limit"].max()
+    if lowest == highest or prefill["assumed"].any():
+        return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
+    steps = _steps(prefill)
+    at = pl.col("received_at")
+    known = left.filter(at.is_not_null() & ~pl.col("assumed")).sort("received_at")
+    spans = known.join_asof(
+        steps, left_on="received_at", right_on="at", strategy="backward", check_sortedness=False
+    ).select("_row", "low", "high")
+    rest = left.filter(at.is_null() | pl.col("assumed")).select(
+        "_row", low=pl.lit(lowest), high=pl.lit(highest)
+    )
+    return pl.concat([spans.cast(_SPAN), rest.cast(_SPAN)])  # type: ignore[arg-type]
+
+
+def _steps(prefill: pl.DataFrame) -> pl.DataFrame:
+    """Lowest and highest limit over all prefill nodes, from each moment one changes."""
+    current: dict[str, int] = {}
+    steps: dict[int, tuple[int, int]] = {}
+    for at, node, limit in (
+        prefill.sort("effective_at", "node").select("effective_at", "node", "limit").iter_rows()
+    ):
+        current[node] = limit
+        steps[at] = (min(current.values()), max(current.values()))
+    return pl.DataFrame(
+        [(at, low, high) for at, (low, high) in sorted(steps.items())],
+        schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64},
+        orient="row",
+    )

@@ -1,0 +1,163 @@
+"""Observations: every hop's record, with its time in UTC, its side and its duplicates settled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from forensics import schema
+from forensics.clock import Clocks
+from forensics.schema import ENGINE_HOP
+
+_TIMES = [column.name for column in schema.REQUEST_COLUMNS if column.kind == "time"]
+_ALL = {**schema.dtypes(schema.OBSERVATION_COLUMNS), **schema.ORIGIN, "assumed": pl.Boolean()}
+_VALUES = [column.name for column in schema.OBSERVATION_COLUMNS]
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Rows with the columns of the schema that any record filled; and exact duplicates.
+
+    ``duplicates`` counts, per file number, the records that an earlier equal one stands
+    for; ``probes`` those of health checks and warm-ups, which are no requests.
+    """
+
+    frame: pl.DataFrame
+    duplicates: dict[int, int]
+    probes: dict[int, int]
+
+
+def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observations:
+    """Read the parts of all shards and settle what needs all of them.
+
+    Args:
+        parts: Parquet parts with observation columns.
+        clocks: zone of each node's wall clock.
+        roles: capacity epochs, for ``node`` and ``role``.
+    """
+    frames = [pl.read_parquet(part) for part in sorted(parts)]
+    if not frames:
+        return Observations(pl.DataFrame(schema=_ALL), {}, {})
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    frame = ensure(
+        clocks.resolve(frame, _TIMES),
+        ["request_id", "transfer_id", "tenant_id", "hop", "received_at"],
+    )
+    frame, probes = _without_probes(frame, roles)
+    frame, duplicates = _without_duplicates(_named(_sides(frame, roles)))
+    return Observations(frame, duplicates, probes)
+
+
+def ensure(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Add columns that no record filled, as null."""
+    absent = [name for name in names if name not in frame.columns]
+    return frame.with_columns(pl.lit(None, dtype=_ALL[name]).alias(name) for name in absent)
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """Name a record that has neither an id nor a hand-off by its place, so that it stays."""
+    nameless = pl.col("request_id").is_null() & pl.col("transfer_id").is_null()
+    place = pl.format("unnamed:{}:{}", "file", "line")
+    return frame.with_columns(request_id=pl.when(nameless).then(place).otherwise("request_id"))
+
+
+def _sides(frame: pl.DataFrame, roles: pl.DataFrame) -> pl.DataFrame:
+    """Settle the side of engine records that do not say it: by id, by pair, by the node."""
+    if not (frame["hop"] == ENGINE_HOP).any():
+        return frame
+    frame = ensure(frame, ["prefill_node", "decode_node", "source_node"])
+    unknown = pl.col("hop") == ENGINE_HOP
+    known = frame.filter(pl.col("hop").is_in(["prefill", "decode"]))
+    by_id = _single_hop(known, ["source_node", "request_id"]).rename({"side": "side_by_id"})
+    by_pair = _single_hop(known, ["transfer_id"]).with_columns(
+        side_by_pair=pl.col("side").replace_strict(
+            {"prefill": "decode", "decode": "prefill"}, default=None
+        )
+    )
+    by_node = (
+        roles.filter(pl.col("role").is_in(["prefill", "decode"]))
+        .select(pl.col("node").str.replace(r"/[^/]*$", "").alias("source_node"), "role")
+        .group_by("source_node")
+        .agg(pl.col("role").unique())
+        .filter(pl.col("role").list.len() == 1)
+        .select("source_node", pl.col("role").list.first().alias("side_by_node"))
+    )
+    frame = (
+        frame.join(by_id, on=["source_node", "request_id"], how="left")
+        .join(by_pair.select("transfer_id", "side_by_pair"), on="transfer_id", how="left")
+        .join(by_node, on="source_node", how="left")
+    )
+    side = pl.coalesce("side_by_id", "side_by_pair", "side_by_node", pl.lit(ENGINE_HOP))
+    frame = frame.with_columns(hop=pl.when(unknown).then(side).otherwise("hop"))
+    return frame.with_columns(
+        prefill_node=pl.when(pl.col("hop") != "decode").then("prefill_node"),
+        decode_node=pl.when(pl.col("hop") != "prefill").then("decode_node"),
+    ).drop("side_by_id", "side_by_pair", "side_by_node")
+
+
+def _single_hop(known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    return (
+        known.drop_nulls(keys)
+        .group_by(keys)
+        .agg(pl.col("hop").unique().alias("sides"))
+        .filter(pl.col("sides").list.len() == 1)
+        .with_columns(side=pl.col("sides").list.first())
+        .drop("sides")
+    )
+
+
+def _without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Count exact duplicates, equal in every value and with an id, once."""
+    key = [
+        name
+        for name in ("request_id", "transfer_id", "hop", "received_at")
+        if name in frame.columns
+    ]
+    suspect = frame.select(key).is_duplicated() & (
+        frame["request_id"].is_not_null()
+        & ~frame["request_id"].str.starts_with("unnamed:").fill_null(value=False)
+    )
+    if not suspect.any():
+        return frame, {}
+    values = [name for name in _VALUES if name in frame.columns]
+    among = frame.filter(suspect).sort("file", "line")
+    kept = among.unique(values, keep="first", maintain_order=True)
+    gone = among.join(kept.select("file", "line"), on=["file", "line"], how="anti")
+    return pl.concat([frame.filter(~suspect), kept]), _per_file(gone)
+
+
+def _per_file(rows: pl.DataFrame) -> dict[int, int]:
+    counts = rows.group_by("file").len().sort("file")
+    return dict(counts.select("file", "len").iter_rows())
+
+
+HEALTH_CHECK = "HEALTH_CHECK_"
+_SMALL = 256
+
+
+def _without_probes(
+    frame: pl.DataFrame, epochs: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Set aside health checks and warm-ups: they look exactly like a placeholder.
+
+    SGLang draws rooms from 63 bits; those of warm-ups are a rank, or
+    ``i * (2**63 // dp) + rank`` up to 0.5.15. No drawn room is that small in practice.
+    """
+    room = pl.col("transfer_id").cast(pl.UInt64, strict=False)
+    warm_up = pl.any_horizontal([(room % (2**63 // dp)) < _SMALL for dp in (1, 2, 4, 8, 16, 32)])
+    engines = epochs.filter(pl.col("engine") == "sglang")["node"].drop_nulls().unique()
+    servers = engines.str.replace(r"/[^/]*$", "").unique().to_list()
+    node = pl.coalesce(
+        [n for n in ("decode_node", "prefill_node", "source_node") if n in frame.columns]
+    )
+    sglang = node.str.replace(r"/[^/]*$", "").is_in(servers)
+    health = pl.col("request_id").str.starts_with(HEALTH_CHECK)
+    probe = frame.select(
+        (health.fill_null(value=False) | (warm_up & sglang).fill_null(value=False)).alias("probe")
+    ).to_series()
+    if not probe.any():
+        return frame, {}
+    return frame.filter(~probe), _per_file(frame.filter(probe))

@@ -1,0 +1,198 @@
+"""Observations to one row per request and attempt.
+
+A value is taken from the hop that is believed first for its column; what hops
+disagree about is kept as a finding, not averaged away. If one hop logged several
+values, the one that clears least is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics import joins, schema
+from forensics.observations import Observations, ensure
+from forensics.schema import ENGINE_HOP, Belief, Column
+
+JOINED = "joined"
+"""Hop of a plain record that speaks for the whole request."""
+
+_BELIEVED: dict[Belief, tuple[str, ...]] = {
+    "client": ("gateway", JOINED, "decode", ENGINE_HOP, "prefill"),
+    "decode": ("decode", JOINED, "gateway", ENGINE_HOP, "prefill"),
+    "prefill": ("prefill", JOINED, ENGINE_HOP, "decode", "gateway"),
+    "delivery": ("decode", JOINED, "gateway"),
+}
+_HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
+_ANY = ("rejected", "stream_error")
+_CLIENT_ANSWER = (
+    "http_status",
+    "finish_reason",
+    "completion_tokens",
+    "stream_error",
+    "finished_at",
+)
+_COMPARED = (
+    "model",
+    "prompt_tokens",
+    "http_status",
+    "completion_tokens",
+    "reserved_pages",
+    "transferred_pages",
+)
+NO_HOP = "-"
+
+
+@dataclass(frozen=True)
+class Requests:
+    """One row per request and attempt, the observations behind them, and what was set aside.
+
+    ``frame`` has every column of the schema plus ``attempt``, ``handoff``,
+    ``inferred``, ``assumed``, ``disagreement`` (a column on which hops differ) and
+    ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
+    may already stand for.
+    """
+
+    frame: pl.DataFrame
+    observations: pl.DataFrame
+    unpaired: int
+
+
+def fold(observations: Observations) -> Requests:
+    """Return the requests of some observations."""
+    joined = joins.assign(observations.frame)
+    joined = joined.with_columns(hop=pl.col("hop").fill_null(JOINED))
+    doubled = joins.unpaired_gateway(joined)
+    unpaired = joined.join(doubled, on="handoff", how="semi").height
+    joined = joined.join(doubled, on="handoff", how="anti")
+    rows = _fold(_without_early_answers(joined))
+    rows = _attempts(_completed(rows))
+    return Requests(rows, joined, unpaired)
+
+
+def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
+    """Take the client's answer from attempts that it is not from."""
+    if not joined["earlier"].any():
+        return joined
+    return joined.with_columns(
+        pl.when(~pl.col("earlier")).then(pl.col(name)).alias(name)
+        for name in _CLIENT_ANSWER
+        if name in joined.columns
+    )
+
+
+def _fold(joined: pl.DataFrame) -> pl.DataFrame:
+    present = [c for c in schema.REQUEST_COLUMNS if c.name in joined.columns]
+    folded = [c for c in present if c.name != "prefill_request_id"]
+    by_hop = {
+        hop: _one_per_handoff(rows, present)
+        for hop in _HOPS
+        if (rows := joined.filter(pl.col("hop") == hop)).height
+    }
+    if len(by_hop) == 1:
+        ((hop, only),) = by_hop.items()
+        wide = only.rename({name: f"{name}@{hop}" for name in only.columns if name != "handoff"})
+    else:
+        wide = joined.select(pl.col("handoff").unique())
+        for hop, rows in by_hop.items():
+            renamed = rows.rename({n: f"{n}@{hop}" for n in rows.columns if n != "handoff"})
+            wide = wide.join(renamed, on="handoff", how="left")
+    hops = tuple(by_hop)
+    values = [_believed(column, hops, wide).alias(column.name) for column in folded]
+    flags = [_any_of(name, hops, wide).alias(name) for name in ("inferred", "assumed")]
+    return wide.select(
+        "handoff",
+        *values,
+        *flags,
+        _prefill_id(hops, wide).alias("prefill_request_id"),
+        _disagreement(hops, wide).alias("disagreement"),
+        _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
+        *[pl.col(f"inferred@{hop}").is_not_null().alias(f"seen_{hop}") for hop in hops],
+    )
+
+
+def _one_per_handoff(rows: pl.DataFrame, present: list[Column]) -> pl.DataFrame:
+    """Return one row per hand-off of one hop; of several values the one that clears least."""
+    kept = rows.select("handoff", *[c.name for c in present], "inferred", "assumed")
+    doubled = kept["handoff"].is_duplicated()
+    if not doubled.any():
+        return kept
+    worst = [getattr(pl.col(column.name), column.worst)().alias(column.name) for column in present]
+    flags = [pl.col("inferred").any(), pl.col("assumed").any()]
+    folded = kept.filter(doubled).group_by("handoff").agg(*worst, *flags)
+    return pl.concat([kept.filter(~doubled), folded.select(kept.columns)])
+
+
+def _sources(
+    name: str, order: tuple[str, ...], hops: tuple[str, ...], wide: pl.DataFrame
+) -> list[pl.Expr]:
+    return [
+        pl.col(f"{name}@{hop}") for hop in order if hop in hops and f"{name}@{hop}" in wide.columns
+    ]
+
+
+def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    order = _BELIEVED[column.belief]
+    found = _sources(column.name, order, hops, wide)
+    if column.name in _ANY:
+        return _any_of(column.name, hops, wide)
+    return pl.coalesce(found) if found else pl.lit(None, dtype=column.dtype)
+
+
+def _any_of(name: str, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """True where any hop says so, false where some hop says not, else null."""
+    found = _sources(name, _HOPS, hops, wide)
+    return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Boolean)
+
+
+def _prefill_id(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """Prefill's own id, where the request is known by another."""
+    stated = _sources("prefill_request_id", _HOPS, hops, wide)
+    own = _sources("request_id", ("prefill",), hops, wide)
+    known = pl.coalesce([*stated, *own]) if stated or own else pl.lit(None, dtype=pl.String)
+    other = _sources("request_id", ("decode", JOINED, "gateway"), hops, wide)
+    if not other:
+        return pl.coalesce(stated) if stated else pl.lit(None, dtype=pl.String)
+    return pl.when(known != pl.coalesce(other)).then(known)
+
+
+def _differ(name: str, hops: list[str], wide: pl.DataFrame) -> pl.Expr:
+    found = _sources(name, _HOPS, tuple(hops), wide)
+    if len(found) < 2:
+        return pl.lit(value=False)
+    return (pl.min_horizontal(found) != pl.max_horizontal(found)).fill_null(value=False)
+
+
+def _disagreement(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """Name the first column that hops which speak for the same thing differ about."""
+    client = [hop for hop in hops if hop in ("gateway", JOINED, "decode")]
+    pages = ("reserved_pages", "transferred_pages")
+    return pl.coalesce(
+        pl.when(_differ(name, list(hops) if name in pages else client, wide)).then(pl.lit(name))
+        for name in _COMPARED
+    )
+
+
+def _completed(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add columns nobody filled, and counts that stand in for an absent client-facing one."""
+    names = [c.name for c in schema.REQUEST_COLUMNS]
+    rows = ensure(rows, names)
+    absent = [f"seen_{hop}" for hop in _HOPS if f"seen_{hop}" not in rows.columns]
+    rows = rows.with_columns(pl.lit(value=False).alias(name) for name in absent)
+    return rows.with_columns(
+        prompt_tokens=pl.coalesce("prompt_tokens", "decode_prompt_tokens"),
+        inferred=pl.col("inferred").fill_null(value=False),
+        assumed=pl.col("assumed").fill_null(value=False),
+    )
+
+
+def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Number the hand-offs of one id and tenant by time, then transfer id."""
+    if not rows.select("request_id", "tenant_id").is_duplicated().any():
+        return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
+    rows = rows.sort(
+        "request_id", "tenant_id", "received_at", "transfer_id", "handoff", nulls_last=False
+    )
+    number = pl.int_range(pl.len(), dtype=pl.Int64).over("request_id", "tenant_id")
+    return rows.with_columns(attempt=number)
