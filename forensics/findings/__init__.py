@@ -1,0 +1,49 @@
+"""Evidence rules, one idea a file. Add one by adding a file and a line to ``FINDINGS``."""
+
+from __future__ import annotations
+
+from forensics.findings.base import Finding
+from forensics.findings.count_mismatch import COUNT_MISMATCH
+from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
+from forensics.findings.foreign_marker import FOREIGN_MARKER
+from forensics.findings.full_transfer import FULL_TRANSFER
+from forensics.findings.hops_disagree import HOPS_DISAGREE
+from forensics.findings.joined_by_inference import JOINED_BY_INFERENCE
+from forensics.findings.not_delivered import NOT_DELIVERED
+from forensics.findings.not_disaggregated import NOT_DISAGGREGATED
+from forensics.findings.out_of_scope import OUT_OF_SCOPE
+from forensics.findings.over_limit import BELOW_LIMIT, LIMIT_UNCERTAIN, NEAR_LIMIT, OVER_LIMIT
+from forensics.findings.owner_mismatch import OWNER_MISMATCH
+from forensics.findings.placeholder_prefill import PLACEHOLDER_PREFILL
+from forensics.findings.rejected_but_served import REJECTED_BUT_SERVED
+from forensics.findings.same_count import SAME_COUNT, TRUNCATED_CONSISTENTLY
+from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
+from forensics.findings.transfer_mismatch import TRANSFER_MISMATCH
+from forensics.findings.zone_assumed import ZONE_ASSUMED
+
+FINDINGS: tuple[Finding, ...] = (
+    BELOW_LIMIT,
+    COMPLETE_BUT_SHORT,
+    COUNT_MISMATCH,
+    DELIVERY_UNKNOWN,
+    FOREIGN_MARKER,
+    FULL_TRANSFER,
+    HOPS_DISAGREE,
+    JOINED_BY_INFERENCE,
+    LIMIT_UNCERTAIN,
+    NEAR_LIMIT,
+    NOT_DELIVERED,
+    NOT_DISAGGREGATED,
+    OUT_OF_SCOPE,
+    OVER_LIMIT,
+    OWNER_MISMATCH,
+    PLACEHOLDER_PREFILL,
+    REJECTED_BUT_SERVED,
+    SAME_COUNT,
+    SHORT_TRANSFER,
+    TRANSFER_MISMATCH,
+    TRUNCATED_CONSISTENTLY,
+    ZONE_ASSUMED,
+)
+
+__all__ = ["FINDINGS", "Finding"]

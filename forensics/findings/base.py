@@ -1,0 +1,85 @@
+"""What an evidence rule is, and the columns that all rules share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+Weight = Literal["scope", "attested", "delivery", "direct", "clears", "limit", "circumstantial"]
+"""What a finding can do to a verdict.
+
+``scope``
+    the request is not what the case is about
+``attested``
+    somebody or something looked at the content
+``delivery``
+    nothing left for the client
+``direct``
+    decode read pages that this request had not written
+``clears``
+    the hand-off was complete, or there was none
+``limit``
+    where the prompt stands to the limit in force
+``circumstantial``
+    kept as a reason, decides nothing
+"""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One evidence rule over the columns of a request.
+
+    ``expression`` is true where the rule fires; null counts as not fired, since a
+    missing value is never evidence.
+    """
+
+    code: str
+    weight: Weight
+    needs: tuple[str, ...]
+    expression: pl.Expr
+    meaning: str
+    does_not_prove: str
+
+
+RESERVED = pl.coalesce(
+    "reserved_pages", pl.col("reserved_tokens").truediv(pl.col("page_tokens")).ceil().cast(pl.Int64)
+)
+TRANSFERRED = pl.coalesce(
+    "transferred_pages",
+    pl.col("transferred_tokens").truediv(pl.col("page_tokens")).ceil().cast(pl.Int64),
+)
+SHORT = (
+    pl.when(RESERVED.is_not_null() & TRANSFERRED.is_not_null())
+    .then(TRANSFERRED < RESERVED)
+    .otherwise(pl.col("transferred_tokens") < pl.col("reserved_tokens"))
+)
+"""Fewer pages arrived than decode had reserved; tokens where no page size is known."""
+
+DELIVERED = (
+    pl.when(pl.col("completion_tokens").is_not_null())
+    .then(pl.col("completion_tokens") > 0)
+    .otherwise(
+        pl.col("http_status").is_between(200, 299) & ~pl.col("stream_error").fill_null(value=False)
+    )
+)
+"""Tokens left for the client, also when the stream was aborted or errored later."""
+
+DECODE_SIDE = pl.coalesce("decode_prompt_tokens", "prompt_tokens")
+"""The prompt as the side that answered counted it."""
+
+SLOT_POOL = (
+    pl.col("owner_generation").is_not_null()
+    | pl.col("read_generation").is_not_null()
+    | pl.col("slot_owner").is_not_null()
+)
+
+
+def prepared(requests: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns that rules share: page size, and whether slot owners are tenants."""
+    comparable = (requests["slot_owner"] == requests["tenant_id"]).any()
+    return requests.with_columns(
+        page_tokens=pl.coalesce("decode_page_tokens", "prefill_page_tokens"),
+        owners_are_tenants=pl.lit(comparable),
+    )

@@ -1,0 +1,186 @@
+"""Findings to rung, tier, reasons and missing values: a pure function of a frame.
+
+The order in which facts decide is :data:`ORDER` and nothing else. Facts that lose
+stay as reasons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.clock import ZONE_UNCERTAINTY
+from forensics.findings import FINDINGS, Finding
+from forensics.findings.base import DELIVERED, SHORT, prepared
+from forensics.incident import Incident
+
+_FLAG = {finding.code: f"is_{finding.code}" for finding in FINDINGS}
+
+
+def flag(code: str) -> pl.Expr:
+    """Return the column that says where a finding fired."""
+    return pl.col(_FLAG[code])
+
+
+def _any(weight: str, *besides: str) -> pl.Expr:
+    codes = [f.code for f in FINDINGS if f.weight == weight and f.code not in besides]
+    return pl.any_horizontal([flag(code) for code in codes])
+
+
+DIRECT = _any("direct")
+CAPPED = flag("delivery_unknown") | flag("joined_by_inference") | flag("zone_assumed")
+"""Direct evidence under one of these carries no more than ``possible``."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One line of the decision order: the first whose condition holds decides."""
+
+    name: str
+    tier: str
+    condition: pl.Expr
+
+
+ORDER: tuple[Rule, ...] = (
+    Rule("out of scope", "ruled_out", flag("out_of_scope")),
+    Rule("foreign content shown", "confirmed", _any("attested")),
+    Rule("nothing delivered", "ruled_out", flag("not_delivered")),
+    Rule("direct evidence, with a doubt", "possible", DIRECT & CAPPED),
+    Rule("direct evidence", "probable", DIRECT),
+    Rule("complete hand-off, or none", "ruled_out", _any("clears")),
+    Rule("over the limit", "possible", flag("over_limit")),
+    Rule("limit uncertain", "possible", flag("limit_uncertain")),
+    Rule("within the slack", "possible", flag("near_limit")),
+    Rule("below the limit", "ruled_out", flag("below_limit")),
+    Rule("cannot be judged", "not_assessable", pl.lit(value=True)),
+)
+
+DECISIVE = (
+    "completion_tokens",
+    "decode_prompt_tokens",
+    "http_status",
+    "input_limit_tokens",
+    "model",
+    "prefill_prompt_tokens",
+    "prompt_tokens",
+    "received_at",
+    "reserved_pages",
+    "tenant_id",
+    "transferred_pages",
+)
+"""Values whose absence is listed under ``missing``, sorted."""
+
+
+def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame) -> pl.DataFrame:
+    """Add findings, ``rung``, ``tier``, ``rule``, ``reasons`` and ``missing`` to requests.
+
+    Args:
+        requests: with the limits attached.
+        incident: scope, window, slack and mechanism.
+        seen_markers: ``seen_request_id`` of answers that held a foreign marker.
+
+    Returns:
+        The same rows; ``reasons`` and ``missing`` are sorted codes joined by ``;``.
+    """
+    rows = prepared(_scoped(requests, incident, seen_markers))
+    rows = rows.with_columns(
+        finding.expression.fill_null(value=False).alias(_FLAG[finding.code])
+        for finding in _active(incident)
+    )
+    rows = rows.with_columns(
+        pl.lit(value=False).alias(name) for name in _FLAG.values() if name not in rows.columns
+    )
+    rows = rows.with_columns(
+        tier=_first("tier"), rule=_first("name"), rung=_rung(), input_limit_tokens="limit_high"
+    )
+    return rows.with_columns(reasons=_reasons(), missing=_missing())
+
+
+def _active(incident: Incident) -> list[Finding]:
+    """Below the limit clears nobody unless the trigger only reads."""
+    cleared = incident.trigger.mechanism == "read"
+    return [f for f in FINDINGS if cleared or f.code != "below_limit"]
+
+
+def _first(attribute: str) -> pl.Expr:
+    decided = [pl.when(rule.condition).then(pl.lit(getattr(rule, attribute))) for rule in ORDER]
+    return pl.coalesce(decided)
+
+
+def _rung() -> pl.Expr:
+    """The highest rung of the ladder that is shown; null outside the scope."""
+    triggered = DIRECT | (flag("over_limit") & ~flag("not_disaggregated"))
+    delivered = DELIVERED.fill_null(value=False)
+    return (
+        pl.when(flag("out_of_scope"))
+        .then(pl.lit(None, dtype=pl.String))
+        .when(triggered & delivered)
+        .then(pl.lit("delivered"))
+        .when(triggered)
+        .then(pl.lit("triggered"))
+        .otherwise(pl.lit("eligible"))
+    )
+
+
+def _scoped(requests: pl.DataFrame, incident: Incident, seen: pl.DataFrame) -> pl.DataFrame:
+    models = incident.scope.models
+    outside_models = (
+        (pl.col("model").is_not_null() & ~pl.col("model").is_in(models))
+        if models
+        else pl.lit(value=False)
+    )
+    at = pl.coalesce("received_at", "reserved_at", "released_at", "finished_at")
+    margin = pl.when(pl.col("assumed")).then(ZONE_UNCERTAINTY).otherwise(0)
+    outside, near = pl.lit(value=False), pl.lit(value=False)
+    if incident.window_us is not None:
+        start, end = incident.window_us
+        outside = ((at < start - margin) | (at >= end + margin)).fill_null(value=False)
+        edge = pl.min_horizontal((at - start).abs(), (at - end).abs())
+        near = (pl.col("assumed") & (edge <= margin)).fill_null(value=False)
+    return requests.with_columns(
+        outside_models=outside_models,
+        outside_window=outside,
+        near_window_edge=near,
+        received_at=at,
+        slack_tokens=pl.lit(incident.trigger.slack_tokens, dtype=pl.Int64),
+        marker_seen=pl.col("request_id").is_in(seen["seen_request_id"].drop_nulls().to_list()),
+    )
+
+
+def _reasons() -> pl.Expr:
+    codes = sorted(_FLAG)
+    return pl.concat_str(
+        [pl.when(flag(code)).then(pl.lit(code)) for code in codes],
+        separator=";",
+        ignore_nulls=True,
+    )
+
+
+def _missing() -> pl.Expr:
+    return pl.concat_str(
+        [pl.when(pl.col(name).is_null()).then(pl.lit(name)) for name in DECISIVE],
+        separator=";",
+        ignore_nulls=True,
+    )
+
+
+NOTEWORTHY = (
+    DIRECT
+    | flag("over_limit")
+    | flag("limit_uncertain")
+    | flag("near_limit")
+    | pl.col("rejected").fill_null(value=False)
+    | SHORT.fill_null(value=False)
+    | flag("transfer_mismatch")
+    | flag("count_mismatch")
+    | flag("hops_disagree")
+)
+"""Ruled-out rows that are listed: over, rejected, short or mismatched."""
+
+
+def foreign_markers(markers: pl.DataFrame) -> pl.DataFrame:
+    """Return canary records whose marker was seen in another request than its own."""
+    return markers.filter(
+        (pl.col("planted_request_id") != pl.col("seen_request_id")).fill_null(value=False)
+    )
