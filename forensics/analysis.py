@@ -1,0 +1,86 @@
+"""From a reading to judged requests, sources and coverage: the stages, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics import capacity, coverage, limits, observations, requests, schema, verdicts
+from forensics.attribution import coresidency
+from forensics.capacity import Capacity
+from forensics.clock import Clocks
+from forensics.coverage import Coverage
+from forensics.incident import Incident
+from forensics.sources.reading import FileFacts, Reading
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Everything that the exposure and the tables are made from.
+
+    ``requests`` holds every request with its verdict; ``observations`` every record
+    behind them, with its ``handoff``; ``pairs`` the possible sources.
+    """
+
+    incident: Incident
+    files: list[FileFacts]
+    duplicates: dict[int, int]
+    probes: dict[int, int]
+    clocks: Clocks
+    assumed_nodes: list[str]
+    capacity: Capacity
+    requests: pl.DataFrame
+    observations: pl.DataFrame
+    unpaired: int
+    markers: pl.DataFrame
+    foreign_markers: int
+    pairs: pl.DataFrame
+    resident: pl.DataFrame
+    coverage: Coverage
+
+
+REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_id"]
+"""Full key by which rows leave the package."""
+
+
+def analyse(reading: Reading, incident: Incident) -> Analysis:
+    """Run the stages over what was read."""
+    clocks = Clocks.infer(reading.clock, incident.logs.timezone)
+    capacities = capacity.build(reading.capacity, clocks, incident)
+    observed = observations.load(reading.parts, clocks, capacities.epochs)
+    folded = requests.fold(observed)
+    markers = _markers(reading.markers)
+    foreign = verdicts.foreign_markers(markers)
+    judged = limits.attach(folded.frame, capacities.epochs, incident.trigger.threshold_tokens)
+    judged = verdicts.judge(judged, incident, foreign).sort(REQUEST_ORDER, nulls_last=True)
+    return Analysis(
+        incident=incident,
+        files=reading.files,
+        duplicates=observed.duplicates,
+        probes=observed.probes,
+        clocks=clocks,
+        assumed_nodes=_assumed(folded.observations),
+        capacity=capacities,
+        requests=judged,
+        observations=folded.observations,
+        unpaired=folded.unpaired,
+        markers=markers,
+        foreign_markers=foreign.height,
+        pairs=coresidency.pairs(judged),
+        resident=coresidency.resident_requests(judged),
+        coverage=coverage.measure(folded.observations),
+    )
+
+
+def _markers(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    empty = pl.DataFrame(schema=schema.dtypes(schema.MARKER_COLUMNS))
+    found = pl.concat([empty, *frames], how="diagonal_relaxed").select(empty.columns)
+    return found.unique().sort(empty.columns, nulls_last=True)
+
+
+def _assumed(rows: pl.DataFrame) -> list[str]:
+    if "assumed" not in rows.columns or "source_node" not in rows.columns:
+        return []
+    nodes = rows.filter(pl.col("assumed"))["source_node"].drop_nulls().unique().sort()
+    return [str(node) for node in nodes.to_list()]

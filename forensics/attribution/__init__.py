@@ -1,0 +1,1 @@
+"""Whose data may have been in a response."""

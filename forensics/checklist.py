@@ -1,0 +1,126 @@
+"""The five-item isolation checklist, answered from evidence: pass, fail, not observable.
+
+``pass`` needs evidence that would have looked different otherwise. Logs in which
+nothing was refused cannot show that a refusal is final.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics.exposure import Check
+from forensics.verdicts import flag
+
+HEADROOM = 1.25
+_DELIVERED = pl.col("rung") == "delivered"
+
+
+def answer(
+    requests: pl.DataFrame, epochs: pl.DataFrame, markers: pl.DataFrame, foreign: int
+) -> list[Check]:
+    """Return the five items with result and evidence.
+
+    Args:
+        requests: judged requests.
+        epochs: capacity epochs.
+        markers: canary records.
+        foreign: how many of them found a foreign marker.
+    """
+    prefill = epochs.filter(
+        (pl.col("role") == "prefill")
+        & pl.col("pool_tokens").is_not_null()
+        & pl.col("context_tokens").is_not_null()
+    )
+    return [
+        _pool(prefill),
+        _rejection(requests),
+        _transfer(requests),
+        _content(markers.height, foreign),
+        _changes(epochs),
+    ]
+
+
+def _pool(prefill: pl.DataFrame) -> Check:
+    small = prefill.filter(pl.col("pool_tokens") < pl.col("context_tokens") * HEADROOM).height
+    result = "not observable" if not prefill.height else "fail" if small else "pass"
+    evidence = (
+        f"{small:,} of {prefill.height:,} prefill epochs had a pool below 1.25 x the context"
+        if prefill.height
+        else "no prefill epoch with both pool and context is known"
+    )
+    return Check(
+        1,
+        "Pool against context is asserted at start-up, from the running process; "
+        "a pool below 1.25 x the context blocks",
+        result,  # type: ignore[arg-type]
+        evidence,
+    )
+
+
+def _rejection(requests: pl.DataFrame) -> Check:
+    rejected = requests.filter(pl.col("rejected").fill_null(value=False))
+    served = rejected.filter(_DELIVERED).height
+    placeholder = requests.filter(flag("placeholder_prefill") & _DELIVERED).height
+    if served or placeholder:
+        result = "fail"
+    else:
+        result = (
+            "pass"
+            if rejected.height and rejected.filter(flag("not_delivered")).height == rejected.height
+            else "not observable"
+        )
+    return Check(
+        2,
+        "Rejected is an end state: the request stops before allocation or transfer, "
+        "with its original error",
+        result,  # type: ignore[arg-type]
+        f"{rejected.height:,} rejections logged, {served:,} of them served; "
+        f"{placeholder:,} responses delivered after a placeholder prefill",
+    )
+
+
+def _transfer(requests: pl.DataFrame) -> Check:
+    short = requests.filter(flag("short_transfer"))
+    served = short.filter(_DELIVERED).height
+    known = requests.filter(flag("short_transfer") | flag("full_transfer")).height
+    stopped = short.filter(flag("not_delivered")).height
+    result = (
+        "fail"
+        if served
+        else "pass"
+        if short.height and stopped == short.height
+        else "not observable"
+    )
+    return Check(
+        3,
+        "Transfer counts are verified on both sides: as many pages arrive as were reserved",
+        result,  # type: ignore[arg-type]
+        f"{known:,} hand-offs with both counts logged, {short.height:,} of them short; "
+        f"{served:,} short ones were answered, {stopped:,} were stopped",
+    )
+
+
+def _content(markers: int, foreign: int) -> Check:
+    result = "fail" if foreign else "pass" if markers else "not observable"
+    return Check(
+        4,
+        "The failure path is tested with content assertions: canaries, boundary plus one",
+        result,  # type: ignore[arg-type]
+        f"{markers:,} canary records in the logs, {foreign:,} with a foreign marker",
+    )
+
+
+def _changes(epochs: pl.DataFrame) -> Check:
+    later = epochs.filter(pl.col("effective_at") != pl.col("effective_at").min().over("node"))
+    small = later.filter(
+        (pl.col("role") == "prefill")
+        & (pl.col("pool_tokens") < pl.col("context_tokens") * HEADROOM)
+    ).height
+    return Check(
+        5,
+        "The gate runs again on every capacity change: quantization, parallelism, batch size, "
+        "CUDA graphs, model version",
+        "fail" if small else "not observable",
+        f"{later.height:,} later epochs; {small:,} prefill ones began with a pool below 1.25 x the "
+        "context; no record of a gate run is among the logs",
+    )
