@@ -1,0 +1,201 @@
+"""The case: what was read, judged and found, with one accessor per question."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from forensics import runners, tables
+from forensics.analysis import Analysis, analyse
+from forensics.assemble import assemble
+from forensics.cards import Table, card
+from forensics.errors import NoInputError
+from forensics.exposure import Exposure
+from forensics.incident import Incident, load
+from forensics.lineage import lineage
+from forensics.manifest import Run
+from forensics.sources.files import Input, expand
+from forensics.sources.reading import Reading, Shard, read_shard
+from forensics.timing import percentiles
+
+if TYPE_CHECKING:
+    from forensics.reporting import Report
+
+Progress = Callable[[int], None]
+PARALLEL_FROM = 256 << 20
+"""Bytes of input from which a pool of processes pays for its start."""
+
+
+class Case:
+    """One incident: requests with their verdicts and everything made from them.
+
+    Made by :func:`forensics.read_logs`. Tables convert with ``.polars()``,
+    ``.pandas()`` and ``.arrow()``; nothing here changes after reading.
+    """
+
+    def __init__(self, analysis: Analysis, run: Run | None = None) -> None:
+        self.analysis = analysis
+        self.run = run or Run()
+
+    @cached_property
+    def _exposure(self) -> Exposure:
+        return assemble(self.analysis)
+
+    def exposure(self) -> Exposure:
+        """Return the frozen document that every rendering is made from."""
+        return self._exposure
+
+    @property
+    def requests(self) -> Table:
+        """Every request and attempt with rung, tier, reasons and missing values."""
+        return Table("requests", partial(tables.request_table, self.analysis.requests))
+
+    @property
+    def affected(self) -> Table:
+        """Requests of the tiers confirmed, probable and possible."""
+        rows = tables.affected(self.analysis.requests)
+        return Table("affected requests", partial(tables.request_table, rows))
+
+    @property
+    def ruled_out(self) -> Table:
+        """Requests that were over, rejected, short or mismatched and were ruled out."""
+        rows = tables.ruled_out(self.analysis.requests)
+        return Table("ruled out", partial(tables.request_table, rows))
+
+    @property
+    def not_assessable(self) -> Table:
+        """Requests that could not be judged, with what is missing."""
+        rows = tables.not_assessable(self.analysis.requests)
+        return Table("not assessable", partial(tables.request_table, rows))
+
+    @property
+    def tenants(self) -> Table:
+        """One row per tenant and population, recipient or source; never to be added up."""
+        return Table("tenants", partial(tables.tenants, self._exposure))
+
+    @property
+    def sources(self) -> Table:
+        """Pairs of affected response and tenant that may have written the pages it read."""
+        return Table("possible sources", partial(tables.source_pairs, self.analysis.pairs))
+
+    @property
+    def capacity(self) -> Table:
+        """Capacity epochs with limits, gaps and changed settings."""
+        make = partial(tables.capacity, self.analysis, self._exposure)
+        return Table("capacity epochs", make)
+
+    @property
+    def timing(self) -> Table:
+        """5th percentile of prefill time per day and prompt-length bucket."""
+        rows = self.analysis.requests
+        return Table("prefill time", lambda: percentiles.p5(percentiles.histogram(rows)))
+
+    @property
+    def coverage(self) -> Table:
+        """Records per node, hop and hour, with missing hours."""
+        return Table("coverage", partial(tables.coverage, self.analysis))
+
+    @property
+    def unreadable(self) -> Table:
+        """File, line, byte offset and reason of each unread record; never the record."""
+        return Table("unreadable", partial(tables.unreadable, self.analysis))
+
+    def lineage(self) -> pl.DataFrame:
+        """Return where each value of each listed request was read."""
+        rows = tables.listed(self.analysis.requests)
+        return lineage(rows, self.analysis.observations, self.analysis.files)
+
+    def report(self, out: str | os.PathLike[str], *, force: bool = False) -> Report:
+        """Write the report into a new folder, whole or not at all.
+
+        Raises:
+            OutputExistsError: ``out`` exists and ``force`` is not set.
+        """
+        from forensics.reporting import write_report
+
+        return write_report(self, Path(out), force=force)
+
+    def __repr__(self) -> str:
+        return card(self._exposure)
+
+    def _repr_html_(self) -> str:
+        from forensics.cards import card_html
+
+        return card_html(self._exposure)
+
+
+def read_logs(
+    *paths: str | os.PathLike[str],
+    incident: Incident | str | Path | None = None,
+    format: str | None = None,  # noqa: A002 -- the name of the option everywhere else
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Case:
+    """Read logs and judge every request in them.
+
+    Args:
+        paths: files, folders, globs, or ``-`` for standard input.
+        incident: the incident file, or None to ask about everything.
+        format: name of a format; None detects it for each file.
+        workers: processes; None decides by the size of the input.
+        progress: called with the number of bytes just read.
+
+    Returns:
+        The case.
+
+    Raises:
+        NoInputError: nothing was given, found or recognised.
+        IncidentError: the incident file cannot be right.
+    """
+    asked = load(incident)
+    run = Run(started_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    inputs = expand(*paths)
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
+        reading = _read(inputs, asked, Path(folder), format, workers, progress)
+        run.seconds["read"] = time.perf_counter() - begun
+        _refuse_nothing(reading)
+        begun = time.perf_counter()
+        analysis = analyse(reading, asked)
+        run.seconds["judge"] = time.perf_counter() - begun
+    return Case(analysis, run)
+
+
+def _read(
+    inputs: list[Input],
+    incident: Incident,
+    folder: Path,
+    format_name: str | None,
+    workers: int | None,
+    progress: Progress | None,
+) -> Reading:
+    size = sum(source.size for source in inputs)
+    if workers is None:
+        workers = runners.available_workers() if size >= PARALLEL_FROM else 1
+    shards = [Shard((source,), incident, folder, format_name) for source in inputs]
+    told = progress or (lambda _: None)
+    if workers <= 1:
+        states = runners.run(partial(read_shard, progress=told), shards)
+    else:
+        states = runners.run(read_shard, shards, workers, lambda at: told(inputs[at].size))
+    reading = Reading()
+    for state in states:
+        reading = reading.merge(state)
+    return reading
+
+
+def _refuse_nothing(reading: Reading) -> None:
+    """Raise where not one file was recognised; a report on nothing would look clean."""
+    if any(facts.format is not None for facts in reading.files):
+        return
+    reasons = [f"{f.name}: {f.unread[0].reason}" for f in reading.files if f.unread]
+    shown = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
+    raise NoInputError(f"nothing readable: {shown}")
