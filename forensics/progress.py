@@ -1,0 +1,37 @@
+"""Progress on stderr: bytes, speed and time left; nothing where nobody looks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from tqdm import tqdm
+
+from forensics.sources.files import expand
+
+
+class Bar:
+    """A bar over the bytes of some logs; silent when stderr is no terminal."""
+
+    def __init__(self, logs: Sequence[str | os.PathLike[str]], *, quiet: bool) -> None:
+        size = sum(source.size for source in expand(*logs))
+        self._bar = tqdm(
+            total=size or None,
+            unit="B",
+            unit_scale=True,
+            desc="reading",
+            file=sys.stderr,
+            disable=True if quiet else None,
+            leave=False,
+        )
+
+    def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def advance(self, count: int) -> None:
+        """Add ``count`` bytes."""
+        self._bar.update(count)
