@@ -1,0 +1,254 @@
+"""The report's charts: one small function each, exposure -> a plotly figure.
+
+Each returns None when the document holds nothing to draw. Figures are plain
+dictionaries; nothing here counts, adds or averages, and text from logs passes
+:func:`forensics.report.text.label` before it comes near plotly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, Final, TypeAlias
+
+from forensics.exposure import Exposure, PrefillTime
+from forensics.report import theme
+from forensics.report.text import label
+
+Figure: TypeAlias = dict[str, Any]
+Trace: TypeAlias = dict[str, Any]
+
+_ROW_PX: Final = 26
+_WHOLE_DAY: Final[Trace] = {"xperiod": theme.DAY_MS, "xperiodalignment": "middle"}
+_DASHES: Final = ("solid", "dash", "dashdot", "longdash")
+
+
+def _distinct(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def _rows_layout(rows: int, x_title: str, **x_more: Any) -> Figure:
+    """Layout of a chart with one labelled row per category, the first on top."""
+    return theme.layout(
+        130 + _ROW_PX * rows,
+        xaxis=theme.axis(x_title, **x_more),
+        yaxis=theme.axis("", type="category", autorange="reversed", showline=False),
+    )
+
+
+def _log_counts(largest: int) -> Trace:
+    """Axis for counts from 1 to the largest; from 0.5, so that a count of 1 has a length."""
+    return {
+        "type": "log",
+        "range": [math.log10(0.5), math.log10(max(largest, 1)) + 0.15],
+        "dtick": 1,
+        "exponentformat": "none",
+        "separatethousands": True,
+    }
+
+
+def funnel(exposure: Exposure) -> Figure | None:
+    """From all requests to the delivered ones, on a log axis."""
+    steps = exposure.funnel
+    if not any(step.requests for step in steps):
+        return None
+    bar = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [step.requests or None for step in steps],
+        "y": [f"{label(step.name)}: {step.requests:,}" for step in steps],
+        "marker": {"color": theme.NEUTRAL},
+        "hoverinfo": "y",
+    }
+    axis = _log_counts(max(step.requests for step in steps))
+    figure = _rows_layout(len(steps) + 1, "requests (log scale)", **axis)
+    return {"data": [bar], "layout": figure | {"showlegend": False}}
+
+
+def days(exposure: Exposure) -> Figure | None:
+    """Requests per day, stacked by tier."""
+    rows = exposure.days
+    shown = ("confirmed", "probable", "possible", "not_assessable")
+    if not any(getattr(day, tier) for day in rows for tier in shown):
+        return None
+    bars = [
+        {
+            "type": "bar",
+            "name": style.word,
+            "x": [day.day for day in rows],
+            "y": [getattr(day, style.tier) for day in rows],
+            "marker": {"color": style.colour, "line": {"color": "#ffffff", "width": 0.5}},
+            "hovertemplate": "%{x|%Y-%m-%d} UTC: %{y:,} requests",
+            **_WHOLE_DAY,
+        }
+        for style in map(theme.tier, shown)
+    ]
+    layout = theme.layout(
+        340,
+        barmode="stack",
+        legend=theme.layout(0)["legend"] | {"traceorder": "normal"},
+        xaxis=theme.days_axis(),
+        yaxis=theme.axis("requests", rangemode="tozero", tickformat=",d"),
+    )
+    return {"data": bars, "layout": layout}
+
+
+_OUTCOMES: Final = (
+    ("stopped", "stopped", theme.STOPPED, ""),
+    ("served", "served all the same", theme.SERVED, ""),
+    ("unknown", "outcome not known", theme.UNKNOWN, "/"),
+)
+
+
+def rejections(exposure: Exposure) -> Figure | None:
+    """Rejections per day: stopped, or served all the same. One block per node and code."""
+    rows = exposure.rejections
+    if not rows:
+        return None
+    bars = [
+        {
+            "type": "bar",
+            "name": name,
+            "x": [row.day for row in rows],
+            "y": [getattr(row, field) for row in rows],
+            "text": [f"{label(row.node)}, {label(row.code)}" for row in rows],
+            "textposition": "none",
+            "marker": {
+                "color": colour,
+                "line": {"color": "#ffffff", "width": 0.5},
+                "pattern": {
+                    "shape": shape,
+                    "bgcolor": colour,
+                    "fgcolor": theme.INK,
+                    "solidity": 0.2,
+                },
+            },
+            "hovertemplate": "%{x|%Y-%m-%d} UTC, %{text}: %{y:,} requests",
+            **_WHOLE_DAY,
+        }
+        for field, name, colour, shape in _OUTCOMES
+    ]
+    layout = theme.layout(
+        320,
+        barmode="stack",
+        legend=theme.layout(0)["legend"] | {"traceorder": "normal"},
+        xaxis=theme.days_axis(),
+        yaxis=theme.axis("rejected requests", rangemode="tozero", tickformat=",d"),
+    )
+    return {"data": bars, "layout": layout}
+
+
+def reasons(exposure: Exposure) -> Figure | None:
+    """Reasons by tier: one mark each, on a log axis."""
+    rows = exposure.reasons
+    if not rows:
+        return None
+    marks = []
+    for name in _distinct(row.tier for row in rows):
+        style = theme.tier(name)
+        mine = [row for row in rows if row.tier == name]
+        marks.append(
+            {
+                "type": "scatter",
+                "mode": "markers",
+                "name": label(style.word),
+                "x": [row.requests or None for row in mine],
+                "y": [label(row.reason) for row in mine],
+                "marker": {
+                    "color": style.colour,
+                    "symbol": style.symbol,
+                    "size": 12,
+                    "line": {"color": theme.INK, "width": 1},
+                },
+                "hovertemplate": "%{y}: %{x:,} requests",
+            }
+        )
+    axis = _log_counts(max(row.requests for row in rows))
+    names = _distinct(row.reason for row in rows)
+    return {"data": marks, "layout": _rows_layout(len(names) + 1, "requests (log scale)", **axis)}
+
+
+def missing(exposure: Exposure) -> Figure | None:
+    """Which values were missing where a request could not be judged."""
+    rows = exposure.missing
+    if not rows:
+        return None
+    bar = {
+        "type": "bar",
+        "orientation": "h",
+        "x": [row.requests for row in rows],
+        "y": [label(row.column) for row in rows],
+        "marker": {"color": theme.tier("not_assessable").colour},
+        "hovertemplate": "%{y}: missing in %{x:,} requests",
+    }
+    layout = _rows_layout(len(rows), "requests", rangemode="tozero", tickformat=",d")
+    return {"data": [bar], "layout": layout | {"showlegend": False}}
+
+
+def coverage(exposure: Exposure) -> Figure | None:
+    """Hours with records against hours spanned, by node."""
+    rows = exposure.coverage
+    if not rows:
+        return None
+    names = [f"{label(row.node)} ({label(row.hop)})" for row in rows]
+    bars = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "name": name,
+            "x": hours,
+            "y": names,
+            "marker": {"color": colour, "line": {"color": theme.NEUTRAL, "width": 1}},
+            "hovertemplate": "%{y}: %{x:,} h",
+        }
+        for name, hours, colour in (
+            ("hours spanned", [row.hours for row in rows], "#ffffff"),
+            ("hours with records", [row.hours_with_records for row in rows], theme.NEUTRAL),
+        )
+    ]
+    layout = _rows_layout(len(rows), "hours", rangemode="tozero", tickformat=",d")
+    return {"data": bars, "layout": layout | {"barmode": "overlay"}}
+
+
+def _bucket(row: PrefillTime) -> str:
+    mark = "★ " if row.long_context else ""
+    return f"{mark}{row.low_tokens:,} to {row.high_tokens:,} tokens"
+
+
+def prefill(exposure: Exposure) -> Figure | None:
+    """Low end of prefill time per day, one line per prompt-length bucket."""
+    rows = exposure.prefill_times
+    if not rows:
+        return None
+    buckets = list(dict.fromkeys(sorted((r.low_tokens, r.high_tokens) for r in rows)))
+    lines = []
+    for place, bounds in enumerate(buckets):
+        mine = [row for row in rows if (row.low_tokens, row.high_tokens) == bounds]
+        long = any(row.long_context for row in mine)
+        grey = 190 - 90 * place // len(buckets)
+        lines.append(
+            {
+                "type": "scatter",
+                "mode": "lines+markers",
+                "name": _bucket(mine[0]),
+                "x": [row.day for row in mine],
+                "y": [row.p5_ms if row.p5_ms > 0 else None for row in mine],
+                "text": [f"{row.requests:,}" for row in mine],
+                "line": {
+                    "color": theme.LIMIT if long else f"rgb({grey},{grey},{grey})",
+                    "width": 2.5 if long else 1,
+                    "dash": _DASHES[place % len(_DASHES)] if long else "solid",
+                },
+                "marker": {"symbol": "star" if long else "circle", "size": 9 if long else 4},
+                "hovertemplate": "%{x|%Y-%m-%d} UTC: p5 %{y:,.1f} ms of %{text} requests",
+                **_WHOLE_DAY,
+            }
+        )
+    y_axis = theme.axis(
+        "p5 of prefill time (ms, log scale)", type="log", dtick=1, exponentformat="none"
+    )
+    y_axis["separatethousands"] = True
+    # The longest prompts first, in the legend and thus also in reading order.
+    legend = theme.layout(0)["legend"] | {"traceorder": "reversed"}
+    layout = theme.layout(420, legend=legend, xaxis=theme.days_axis(), yaxis=y_axis)
+    return {"data": lines, "layout": layout}

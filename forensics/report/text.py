@@ -1,0 +1,85 @@
+"""How single values are written: numbers, times, and text that others chose.
+
+Tenant ids and node names come from logs and are nobody's promise. Here their control,
+direction and invisible characters become visible; escaping for HTML is the template
+engine's part, escaping for chart labels is :func:`label`'s.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache
+from typing import Any, Final
+
+from markupsafe import Markup
+
+ABSENT: Final = "not known"
+
+# Drawn as nothing or as a blank, yet of a category that is otherwise drawn.
+_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z", re.ASCII)
+
+
+def _hidden(character: str) -> bool:
+    category = unicodedata.category(character)
+    return category in _HIDDEN or character in _BLANK or (category == "Zs" and character != " ")
+
+
+@cache
+def _shown(character: str) -> str:
+    return f"⟨U+{ord(character):04X}⟩" if _hidden(character) else character
+
+
+def visible(text: str) -> str:
+    """Return the text with every character that cannot be seen written out as its number."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_shown, text))
+
+
+def utc(time: str | None) -> str:
+    """Return a time of the document as ``2026-08-27 14:03:22 UTC``."""
+    if time is None:
+        return ABSENT
+    match = _TIME.fullmatch(time)
+    return f"{match[1]} {match[2]} UTC" if match else visible(time)
+
+
+def number(value: float) -> str:
+    """Return a count with thousands separators, a measure with one decimal as well."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+def show(value: Any) -> Any:
+    """Return what a template shows for a value; markup and undefined names stay as they are."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, str):
+        return visible(value)
+    if value is None:
+        return ABSENT
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return number(value)
+    return value
+
+
+def label(text: str | None, longest: int = 48) -> str:
+    """Return text for a chart, where a subset of HTML would otherwise take effect."""
+    shown = ABSENT if text is None else visible(text)
+    if len(shown) > longest:
+        shown = shown[: longest - 1] + "…"
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def json_block(value: Any) -> Markup:
+    """Return JSON that may stand inside a script element."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    # All that could end the element or begin a comment is gone, and the rest is ASCII.
+    return Markup(text)  # noqa: S704

@@ -1,0 +1,315 @@
+import base64
+import hashlib
+import itertools
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from html.parser import HTMLParser
+from importlib.resources import files
+
+import jinja2
+import msgspec
+import pytest
+
+from forensics.exposure import encode
+from forensics.report import html, render, tables
+
+BANNED = (
+    r"\bleak",
+    r"abundance of caution",
+    r"limited number",
+    r"small subset",
+    r"no evidence of misuse",
+    r"\bsafe\b",
+    r"not impacted",
+    r"\bunlikely\b",
+    r"\bresolved\b",
+)
+
+
+class Page(HTMLParser):
+    """What a reader without scripts gets: elements, text, tables by name, inline scripts."""
+
+    def __init__(self, page: bytes):
+        super().__init__()
+        self.elements, self.scripts, self.tables = [], [], {}
+        self.text, self._cell, self._rows, self._inside = [], None, None, []
+        self.feed(page.decode())
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.elements.append((tag, attrs))
+        if tag in {"script", "style"}:
+            self._inside.append(tag)
+            self.scripts += [(attrs.get("type"), "")] if tag == "script" else []
+        if tag == "div" and "scroll" in attrs.get("class", ""):
+            self._rows = self.tables.setdefault(attrs["id"].removeprefix("table-"), [])
+        if tag == "tr":
+            self._rows.append([])
+        if tag in {"td", "th"}:
+            self._cell = []
+
+    def handle_endtag(self, tag):
+        if tag in {"script", "style"}:
+            self._inside.pop()
+        if tag in {"td", "th"}:
+            self._rows[-1].append(" ".join("".join(self._cell).split()))
+            self._cell = None
+
+    def handle_data(self, data):
+        if self._inside:
+            if self._inside[-1] == "script":
+                kind, text = self.scripts.pop()
+                self.scripts.append((kind, text + data))
+            return
+        self.text.append(data)
+        if self._cell is not None:
+            self._cell.append(data)
+
+    @property
+    def words(self):
+        return " ".join("".join(self.text).split())
+
+    def column(self, table, title):
+        header, *rows = self.tables[table]
+        return [row[header.index(title)] for row in rows]
+
+
+@pytest.fixture(scope="session")
+def page(incident):
+    return Page(render(incident))
+
+
+@pytest.fixture(scope="session")
+def parsed(exposure):
+    """The page of each document in turn."""
+    return Page(render(exposure))
+
+
+def test_the_policy_allows_exactly_the_inline_scripts(parsed):
+    metas = [attrs for tag, attrs in parsed.elements if tag == "meta"]
+    content = next(m["content"] for m in metas if m.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.split(" ", 1) for rule in content.split("; "))
+    run = [text for kind, text in parsed.scripts if kind is None]
+    expected = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+        for text in run
+    ]
+    assert rules.pop("script-src").split() == expected
+    assert len(run) == 2
+    assert rules == {
+        "default-src": "'none'",
+        "style-src": "'unsafe-inline'",
+        "img-src": "data: blob:",
+        "font-src": "data:",
+        "connect-src": "'none'",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+
+
+def test_nothing_is_referred_to_outside_the_page(parsed):
+    for tag, attrs in parsed.elements:
+        assert not {"src", "srcset", "action", "data", "poster"} & set(attrs), tag
+        assert not [name for name in attrs if name.startswith("on")], tag
+        assert attrs.get("href", "#").startswith(("#", "data:,")), tag
+    assert "url(" not in str(html._asset("report.css"))
+
+
+def test_links_and_ids_meet(parsed):
+    elements = parsed.elements
+    ids = Counter(attrs["id"] for _, attrs in elements if "id" in attrs)
+    assert [name for name, count in ids.items() if count > 1] == []
+    links = {a["href"][1:] for tag, a in elements if tag == "a"}
+    named = {a[key] for _, a in elements for key in ("aria-labelledby",) if key in a}
+    assert links | named <= set(ids)
+
+
+def test_only_the_elements_of_the_templates(hostile, incident):
+    tags = {tag for tag, _ in Page(render(hostile)).elements}
+    assert tags <= {tag for tag, _ in Page(render(incident)).elements} | {"em"}
+
+
+def test_hostile_names_are_text(hostile):
+    page = Page(render(hostile))
+    tenants = page.column("recipients", "Tenant")
+    assert "<img src=x onerror=\"document.title='owned'\">" in tenants
+    assert "acme⟨U+202E⟩txt.exe⟨U+2066⟩⟨U+200B⟩" in tenants
+    assert "{{ 7 * 7 }}{% raw %}" in tenants
+    assert not re.search("[\u200b\u202a-\u202e\u2066-\u2069\u2028\u2029\x00\x1b]", page.words)
+
+
+def test_headings_are_in_order(parsed):
+    levels = [int(t[1]) for t, _ in parsed.elements if re.fullmatch("h[1-6]", t)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
+
+
+def test_tables_can_be_read_aloud(page):
+    kinds = Counter(tag for tag, _ in page.elements)
+    assert kinds["table"] == kinds["caption"] == len(page.tables)
+    assert all(attrs.get("scope") for tag, attrs in page.elements if tag == "th")
+    charts = [a for _, a in page.elements if a.get("class") == "chart"]
+    assert len(charts) == len(html.PICTURES)
+    assert all(a["role"] == "img" and len(a["aria-label"]) > 40 for a in charts)
+    assert dict(page.elements)["html"] == {"lang": "en"}
+
+
+def test_the_first_screen_says_what_the_document_says(incident, page):
+    head = incident.headline
+    first = page.words[: page.words.index("From all requests to delivered")]
+    for tier in head.tiers:
+        assert f"{tier.requests:,} requests" in first
+        assert f"delivered for certain: {tier.delivered:,}" in first
+    assert f"{head.recipients:,} recipients" in first
+    assert f"{head.sources:,} sources" in first
+    assert f"{head.recipients + head.sources:,}" not in first
+    for sentence in (
+        head.sentence,
+        head.direction,
+        head.ongoing.sentence,
+        head.bound.sentence,
+        *head.incomplete,
+        "2026-08-27 01:31:09 UTC",
+        "2026-09-09 10:48:08 UTC",
+        "155 to 208 (arithmetic)",
+        "Still happening: ? cannot tell",
+        "13 of 13",
+        "forensics notify",
+        "affected_requests.csv",
+        "affected_tenants.csv",
+        "not_assessable.parquet",
+        "unreadable.csv",
+        "manifest.json",
+    ):
+        assert sentence in first
+
+
+def test_tables_hold_the_documents_numbers(incident, page):
+    def written(values):
+        return [f"{value:,}" for value in values]
+
+    ordered = sorted(incident.recipients, key=tables.weight)
+    assert page.column("funnel", "Requests") == written(s.requests for s in incident.funnel)
+    assert page.column("recipients", "Probable") == written(t.n_probable for t in ordered)
+    assert page.column("reasons", "Requests") == written(r.requests for r in incident.reasons)
+    assert page.column("coverage", "Records") == written(c.records for c in incident.coverage)
+    assert page.column("read", "Read (records)") == written(r.read for r in incident.read)
+    assert page.column("days", "All requests") == written(d.requests for d in incident.days)
+    assert page.column("epochs", "Pool (tokens)") == written(e.pool_tokens for e in incident.epochs)
+    assert page.column("checklist", "Result") == [
+        "✘ fail", "✘ fail", "✔ pass", "? not observable", "? not observable"
+    ]  # fmt: skip
+
+
+def test_every_section_has_its_table(page):
+    assert set(page.tables) == set(tables.SPECS)
+    assert {row[0] for row in html.PICTURES} < set(tables.SPECS)
+
+
+def test_long_tables_say_how_much_is_elsewhere(page):
+    assert len(page.tables["sources"]) == 201
+    assert "200 of 214, all in affected_tenants.csv" in page.words
+    assert "200 of 400, all in affected_requests.csv, ruled_out.parquet" in page.words
+    assert "61 of 61" in page.words
+
+
+def test_tenants_stand_by_how_sure_and_how_many(page):
+    assert page.column("recipients", "Highest tier")[:2] == ["◆ confirmed", "● probable"]
+    probable = [int(n) for n in page.column("recipients", "Probable")[1:40]]
+    assert probable == sorted(probable, reverse=True)
+    assert "no tenant id" in page.column("recipients", "Tenant")
+
+
+def test_a_writing_fault_swaps_the_populations(incident, page):
+    replace = msgspec.structs.replace
+    write = Page(render(replace(incident, scope=replace(incident.scope, mechanism="write"))))
+    shared = "tenants whose requests shared an engine with a triggered request"
+    assert f"214 sources {shared}." in page.words
+    assert f"60 recipients {shared}; requests without a tenant id: 3." in write.words
+
+
+def test_nothing_read_says_nothing(empty):
+    words = Page(render(empty)).words
+    assert "No request was judged." in words
+    assert "says nothing about exposure" in words
+    assert "First affected none found" in words
+    assert "No tenant is listed as a recipient." in words
+    assert "No pool size is known" in words
+    assert "Window (start in, end out) not stated: everything read" in words
+
+
+@pytest.mark.parametrize(
+    ("high", "incomplete", "says"),
+    [
+        (0, [], "Every request in scope was ruled out with a recorded reason."),
+        (9, [], "That alone does not reassure"),
+        (0, ["17 records were unreadable"], "That alone does not reassure"),
+    ],
+)
+def test_none_found_says_why_it_does_or_does_not_reassure(empty, high, incomplete, says):
+    head = empty.headline
+    replace = msgspec.structs.replace
+    tiers = [replace(t, requests=500) if t.tier == "ruled_out" else t for t in head.tiers]
+    bound = replace(head.bound, high=high)
+    head = replace(head, tiers=tiers, bound=bound, incomplete=incomplete)
+    words = Page(render(replace(empty, headline=head))).words
+    assert "No affected response was found." in words
+    assert says in words
+
+
+def test_banned_phrases_are_nowhere(page):
+    sources = [p.read_text() for p in files("forensics.report").joinpath("templates").iterdir()]
+    sources += [p.read_text() for p in files("forensics.report").iterdir() if p.name[-3:] == ".py"]
+    for phrase in BANNED:
+        for text in (page.words, *sources):
+            assert not re.search(phrase, text, re.IGNORECASE), phrase
+
+
+def test_an_unknown_name_is_an_error():
+    with pytest.raises(jinja2.UndefinedError, match="gone"):
+        html.environment().from_string("{{ gone }}").render()
+
+
+def test_an_unknown_tier_is_shown_by_its_name(incident):
+    tiers = [msgspec.structs.replace(incident.headline.tiers[0], tier="new<b>")]
+    head = msgspec.structs.replace(incident.headline, tiers=tiers)
+    page = Page(render(msgspec.structs.replace(incident, headline=head)))
+    assert "? new<b>" in page.words
+
+
+def test_the_same_document_gives_the_same_bytes(incident, tmp_path):
+    document = tmp_path / "report.json"
+    document.write_bytes(encode(incident))
+    program = (
+        "import sys, pathlib, hashlib; from forensics.exposure import decode;"
+        "from forensics.report import render;"
+        "page = render(decode(pathlib.Path(sys.argv[1]).read_bytes()));"
+        "print(hashlib.sha256(page).hexdigest())"
+    )
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", program, str(document)],
+            env=os.environ | {"PYTHONHASHSEED": seed, "TZ": zone},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed, zone in (("1", "UTC"), ("2", "Asia/Tokyo"))
+    }
+    assert hashes == {hashlib.sha256(render(incident)).hexdigest() + "\n"}
+
+
+def test_a_large_document_is_quick(incident):
+    render(incident)
+    large = msgspec.structs.replace(
+        incident, points=incident.points * 5, epochs=incident.epochs * 3
+    )
+    start = time.perf_counter()
+    render(large)
+    assert time.perf_counter() - start < 1
