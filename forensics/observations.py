@@ -135,29 +135,40 @@ def _per_file(rows: pl.DataFrame) -> dict[int, int]:
 
 
 HEALTH_CHECK = "HEALTH_CHECK_"
-_SMALL = 256
+_SMALL_ROOM = 256
+_WARM_UP_TOKENS = 4
+_SIZES = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
 
 
 def _without_probes(
     frame: pl.DataFrame, epochs: pl.DataFrame
 ) -> tuple[pl.DataFrame, dict[int, int]]:
-    """Set aside health checks and warm-ups: they look exactly like a placeholder.
+    """Set aside health checks and warm-ups: on prefill they look exactly like a placeholder.
 
     SGLang draws rooms from 63 bits; those of warm-ups are a rank, or
-    ``i * (2**63 // dp) + rank`` up to 0.5.15. No drawn room is that small in practice.
+    ``i * (2**63 // dp) + rank`` up to 0.5.15. A hand-off counts as one only if neither
+    side saw more than the four tokens of a warm-up, so that no real prompt is lost.
     """
-    room = pl.col("transfer_id").cast(pl.UInt64, strict=False)
-    warm_up = pl.any_horizontal([(room % (2**63 // dp)) < _SMALL for dp in (1, 2, 4, 8, 16, 32)])
-    engines = epochs.filter(pl.col("engine") == "sglang")["node"].drop_nulls().unique()
-    servers = engines.str.replace(r"/[^/]*$", "").unique().to_list()
-    node = pl.coalesce(
-        [n for n in ("decode_node", "prefill_node", "source_node") if n in frame.columns]
-    )
-    sglang = node.str.replace(r"/[^/]*$", "").is_in(servers)
-    health = pl.col("request_id").str.starts_with(HEALTH_CHECK)
-    probe = frame.select(
-        (health.fill_null(value=False) | (warm_up & sglang).fill_null(value=False)).alias("probe")
-    ).to_series()
-    if not probe.any():
+    health = pl.col("request_id").str.starts_with(HEALTH_CHECK).fill_null(value=False)
+    marked = frame.with_columns(health=health, small=_small_room(frame, epochs))
+    if not (marked["health"].any() or marked["small"].any()):
         return frame, {}
+    sizes = [pl.col(name) for name in _SIZES if name in frame.columns]
+    tokens = pl.max_horizontal(sizes) if sizes else pl.lit(None, dtype=pl.Int64)
+    small = marked.filter("small").group_by("transfer_id").agg(tokens.max().alias("tokens"))
+    tiny = small.filter(pl.col("tokens") <= _WARM_UP_TOKENS)["transfer_id"].to_list()
+    probe = marked["health"] | (marked["small"] & marked["transfer_id"].is_in(tiny))
     return frame.filter(~probe), _per_file(frame.filter(probe))
+
+
+def _small_room(frame: pl.DataFrame, epochs: pl.DataFrame) -> pl.Expr:
+    """Say which records of an SGLang engine carry a room that was not drawn at random."""
+    engines = epochs.filter(pl.col("engine") == "sglang")["node"].drop_nulls()
+    servers = engines.str.replace(r"/[^/]*$", "").unique().to_list()
+    columns = [n for n in ("decode_node", "prefill_node", "source_node") if n in frame.columns]
+    if not servers or not columns:
+        return pl.lit(value=False)
+    of_sglang = pl.coalesce(columns).str.replace(r"/[^/]*$", "").is_in(servers)
+    room = pl.col("transfer_id").cast(pl.UInt64, strict=False)
+    rooms = [(room % (2**63 // dp)) < _SMALL_ROOM for dp in (1, 2, 4, 8, 16, 32)]
+    return (pl.any_horizontal(rooms) & of_sglang).fill_null(value=False)

@@ -41,7 +41,6 @@ _COMPARED = (
     "reserved_pages",
     "transferred_pages",
 )
-NO_HOP = "-"
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,8 @@ class Requests:
     """One row per request and attempt, the observations behind them, and what was set aside.
 
     ``frame`` has every column of the schema plus ``attempt``, ``handoff``,
-    ``inferred``, ``assumed``, ``disagreement`` (a column on which hops differ) and
-    ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
+    ``handed_off_at``, ``inferred``, ``assumed``, ``disagreement`` (a column on which hops
+    differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
     may already stand for.
     """
 
@@ -105,6 +104,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         "handoff",
         *values,
         *flags,
+        _handed_off_at(hops, wide).alias("handed_off_at"),
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
@@ -138,6 +138,13 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
     if column.name in _ANY:
         return _any_of(column.name, hops, wide)
     return pl.coalesce(found) if found else pl.lit(None, dtype=column.dtype)
+
+
+def _handed_off_at(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """When this hand-off began: the engine's own time, since attempts share the client's."""
+    order = ("decode", "prefill", ENGINE_HOP, JOINED, "gateway")
+    found = _sources("received_at", order, hops, wide)
+    return pl.coalesce(found) if found else pl.lit(None, dtype=pl.Int64)
 
 
 def _any_of(name: str, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
@@ -192,7 +199,7 @@ def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
     if not rows.select("request_id", "tenant_id").is_duplicated().any():
         return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
     rows = rows.sort(
-        "request_id", "tenant_id", "received_at", "transfer_id", "handoff", nulls_last=False
+        "request_id", "tenant_id", "handed_off_at", "transfer_id", "handoff", nulls_last=False
     )
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("request_id", "tenant_id")
     return rows.with_columns(attempt=number)

@@ -29,7 +29,7 @@ def _residence(requests: pl.DataFrame) -> pl.DataFrame:
     """Requests that ran on a known decode rank, with the rank's start and their own."""
     return requests.filter(pl.col("decode_node").is_not_null()).with_columns(
         since=pl.col("decode_since").fill_null(BEGINNING),
-        began=pl.coalesce("reserved_at", "received_at"),
+        began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
     )
 
 

@@ -1,0 +1,151 @@
+"""Which prompt would have been rejected: derived, reported, declared, at restarts, unknown node."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import forensics
+
+CaseOf = Callable[..., forensics.Case]
+AT = "2026-09-01T12:00:00Z"
+
+
+def pool(node: str, tokens: int | None, at: str | None = None, **values: Any) -> dict[str, Any]:
+    record = {
+        "node": node,
+        "role": "prefill",
+        "effective_at": at,
+        "pool_tokens": tokens,
+        "context_tokens": 1_048_576,
+        "engine": "sglang",
+        **values,
+    }
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def ask(
+    tokens: int, at: str | None = AT, node: str | None = "prefill-01/dp0", **values: Any
+) -> dict[str, Any]:
+    record = {
+        "request_id": f"r-{tokens}-{at}-{node}",
+        "tenant_id": "acme",
+        "received_at": at,
+        "prefill_node": node,
+        "prompt_tokens": tokens,
+        "http_status": 200,
+        **values,
+    }
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def tiers(case: forensics.Case) -> list[str]:
+    rows = case.requests.polars().sort("prompt_tokens", "received_at")
+    return rows["tier"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("capacity", "limit"),
+    [
+        (pool("prefill-01", 681_280), 681_274),
+        (pool("prefill-01", 284_928), 284_922),
+        (pool("prefill-01", 2_040_000), 1_048_570),
+        (pool("prefill-01", 681_280, engine="another"), 681_281),
+        (pool("prefill-01", 681_280, context_tokens=None), 681_274),
+        (pool("prefill-01", 681_280, input_limit_tokens=600_000), 600_000),
+    ],
+)
+def test_the_limit_of_a_pool(case_of: CaseOf, capacity: dict[str, Any], limit: int) -> None:
+    case = case_of(capacity, ask(limit - 1), ask(limit), ask(limit + 1))
+    assert tiers(case) == ["ruled_out", "possible", "possible"]
+    assert case.requests.polars()["input_limit_tokens"].unique().to_list() == [limit]
+
+
+def test_a_rank_of_its_own_beats_its_server(case_of: CaseOf) -> None:
+    case = case_of(
+        pool("prefill-01", 681_280),
+        pool("prefill-01/dp1", 100_006),
+        ask(200_000),
+        ask(200_001, node="prefill-01/dp1"),
+    )
+    assert tiers(case) == ["ruled_out", "possible"]
+
+
+RESTARTS = (
+    pool("prefill-01", 681_280, "2026-09-01T00:00:00Z"),
+    pool("prefill-01", 300_000, "2026-09-02T00:00:00Z"),
+    pool("prefill-01", 2_040_000, "2026-09-03T00:00:00Z"),
+)
+DAYS = ("2026-09-01T12:00:00Z", "2026-09-02T00:00:00Z", "2026-09-03T12:00:00Z")
+
+
+def test_a_pool_that_changes_at_restarts_is_judged_by_its_epoch(case_of: CaseOf) -> None:
+    case = case_of(*RESTARTS, *(ask(500_000, day) for day in DAYS))
+    assert tiers(case) == ["ruled_out", "possible", "ruled_out"]
+
+
+def test_a_fixed_threshold_misses_and_accuses_where_pools_change(case_of: CaseOf) -> None:
+    asked = (*RESTARTS, *(ask(500_000, day) for day in DAYS), ask(700_000, DAYS[2]))
+    fixed = case_of(*asked, incident="[trigger]\nthreshold_tokens = 681280")
+    assert tiers(fixed) == ["ruled_out", "ruled_out", "ruled_out", "possible"]
+    assert tiers(case_of(*asked)) == ["ruled_out", "possible", "ruled_out", "ruled_out"]
+
+
+def test_before_the_first_epoch_nothing_is_known(case_of: CaseOf) -> None:
+    case = case_of(*RESTARTS, ask(500_000, "2026-08-31T23:59:59Z"))
+    assert tiers(case) == ["not_assessable"]
+
+
+def test_an_unknown_node_is_held_against_all_prefill_limits_in_force(case_of: CaseOf) -> None:
+    case = case_of(
+        pool("prefill-01", 681_280),
+        pool("prefill-02", 300_000),
+        pool("decode-01", 100, role="decode"),
+        *(ask(tokens, node=None) for tokens in (299_993, 299_994, 681_273, 681_274)),
+    )
+    assert tiers(case) == ["ruled_out", "possible", "possible", "possible"]
+    reasons = case.requests.polars().sort("prompt_tokens")["reasons"].to_list()
+    assert reasons == [["below_limit"], ["limit_uncertain"], ["limit_uncertain"], ["over_limit"]]
+
+
+def test_an_unknown_time_is_held_against_all_limits_of_its_node(case_of: CaseOf) -> None:
+    case = case_of(*RESTARTS, ask(200_000, None), ask(500_000, None), ask(1_048_570, None))
+    assert tiers(case) == ["not_assessable", "possible", "possible"]
+
+
+def test_a_declared_pool_fills_what_no_log_holds_and_is_warned_about_where_it_differs(
+    case_of: CaseOf,
+) -> None:
+    declared = """
+[[capacity]]
+node = "prefill-*"
+engine = "sglang"
+pool_tokens = 100006
+"""
+    unlogged = case_of(ask(99_999), ask(100_000), incident=declared)
+    assert tiers(unlogged) == ["ruled_out", "possible"]
+    logged = case_of(pool("prefill-01", 681_280), ask(100_000), ask(681_274), incident=declared)
+    assert tiers(logged) == ["ruled_out", "possible"]
+    assert any(
+        "declared pool_tokens 100006" in flag for flag in logged.exposure().headline.incomplete
+    )
+
+
+def test_a_declared_prefill_pool_says_nothing_about_a_decode_node(case_of: CaseOf) -> None:
+    declared = '[[capacity]]\nnode = "*"\npool_tokens = 1000\ncontext_tokens = 900\n'
+    decode = pool("decode-01", 5_000, role="decode", engine=None)
+    case = case_of(decode, ask(950, node=None), incident=declared)
+    epochs = case.capacity.polars()
+    assert epochs.filter(node="decode-01")["pool_tokens"].to_list() == [5_000]
+    assert tiers(case) == ["possible"]
+
+
+def test_changed_settings_are_events_even_where_the_pool_stood(case_of: CaseOf) -> None:
+    case = case_of(
+        pool("prefill-01", 681_280, "2026-09-01T00:00:00Z", config={"tp_size": 8, "api_key": "k"}),
+        pool("prefill-01", 681_280, "2026-09-02T00:00:00Z", config={"tp_size": 16}),
+        ask(1),
+    )
+    changes = case.exposure().changes
+    assert [(c.setting, c.before, c.after) for c in changes] == [("tp_size", "8", "16")]
+    assert "api_key" not in str(case.exposure())
