@@ -60,7 +60,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         duplicates=observed.duplicates,
         probes=observed.probes,
         clocks=clocks,
-        assumed_nodes=_assumed(folded.observations),
+        assumed_nodes=_assumed(folded.observations, capacities.epochs),
         capacity=capacities,
         requests=judged,
         observations=folded.observations,
@@ -79,8 +79,9 @@ def _markers(frames: list[pl.DataFrame]) -> pl.DataFrame:
     return found.unique().sort(empty.columns, nulls_last=True)
 
 
-def _assumed(rows: pl.DataFrame) -> list[str]:
-    if "assumed" not in rows.columns or "source_node" not in rows.columns:
-        return []
-    nodes = rows.filter(pl.col("assumed"))["source_node"].drop_nulls().unique().sort()
-    return [str(node) for node in nodes.to_list()]
+def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame) -> list[str]:
+    """Return the nodes whose clock's zone was a guess, for requests or for capacity."""
+    nodes = set(epochs.filter(pl.col("assumed"))["node"].drop_nulls())
+    if "source_node" in rows.columns:
+        nodes |= set(rows.filter(pl.col("assumed"))["source_node"].drop_nulls())
+    return sorted(nodes)

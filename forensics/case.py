@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,13 +22,12 @@ from forensics.incident import Incident, load
 from forensics.lineage import lineage
 from forensics.manifest import Run
 from forensics.sources.files import Input, expand
-from forensics.sources.reading import Reading, Shard, read_shard
+from forensics.sources.reading import Progress, Reading, Shard, read_shard
 from forensics.timing import percentiles
 
 if TYPE_CHECKING:
     from forensics.reporting import Report
 
-Progress = Callable[[int], None]
 PARALLEL_FROM = 256 << 20
 """Bytes of input from which a pool of processes pays for its start."""
 
@@ -146,7 +144,7 @@ def read_logs(
         incident: the incident file, or None to ask about everything.
         format: name of a format; None detects it for each file.
         workers: processes; None decides by the size of the input.
-        progress: called with the number of bytes just read.
+        progress: called with the numbers of bytes and of records just read.
 
     Returns:
         The case.
@@ -156,8 +154,9 @@ def read_logs(
         IncidentError: the incident file cannot be right.
     """
     asked = load(incident)
+    own = Path(incident) if isinstance(incident, str | Path) else None
     run = Run(started_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-    inputs = expand(*paths)
+    inputs = expand(*paths, leave_out=own)
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
         reading = _read(inputs, asked, Path(folder), format, workers, progress)
@@ -181,11 +180,11 @@ def _read(
     if workers is None:
         workers = runners.available_workers() if size >= PARALLEL_FROM else 1
     shards = [Shard((source,), incident, folder, format_name) for source in inputs]
-    told = progress or (lambda _: None)
-    if workers <= 1:
+    told = progress or (lambda _bytes, _records: None)
+    if workers <= 1 or any(source.path is None for source in inputs):  # stdin is this process's
         states = runners.run(partial(read_shard, progress=told), shards)
     else:
-        states = runners.run(read_shard, shards, workers, lambda at: told(inputs[at].size))
+        states = runners.run(read_shard, shards, workers, lambda at: told(inputs[at].size, 0))
     reading = Reading()
     for state in states:
         reading = reading.merge(state)
@@ -193,9 +192,11 @@ def _read(
 
 
 def _refuse_nothing(reading: Reading) -> None:
-    """Raise where not one file was recognised; a report on nothing would look clean."""
-    if any(facts.format is not None for facts in reading.files):
+    """Raise where not one file was recognised and held a record: a report on nothing looks clean."""
+    if any(facts.format is not None and facts.read for facts in reading.files):
         return
-    reasons = [f"{f.name}: {f.unread[0].reason}" for f in reading.files if f.unread]
+    reasons = [
+        f"{f.name}: {f.unread[0].reason if f.unread else 'no record in it'}" for f in reading.files
+    ]
     shown = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
     raise NoInputError(f"nothing readable: {shown}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -41,7 +42,13 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except BrokenPipeError:
         return Exit.UNEXPECTED
-    except Exception as error:  # noqa: BLE001 -- its text may quote a record, so only its place is shown
+    except (SystemExit, GeneratorExit):
+        raise
+    except OSError as error:
+        named = error.filename if isinstance(error.filename, str) else _place(error)
+        click.echo(f"forensics: {named}: {error.strerror or 'input or output error'}", err=True)
+        return Exit.UNEXPECTED
+    except BaseException as error:  # noqa: BLE001 -- a panic is no Exception; its text may quote a record
         click.echo(f"forensics: unexpected {type(error).__name__} at {_place(error)}", err=True)
         return Exit.UNEXPECTED
     return int(result or 0)
@@ -88,9 +95,11 @@ def _reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def report(out: Path, force: bool, as_json: bool, fail_on: str | None, **reading: Any) -> int:
     """Write the exposure report of LOGS into a new folder."""
     from forensics.errors import OutputExistsError
+    from forensics.output import refuse_inputs
 
-    if out.exists() and not force:
+    if os.path.lexists(out) and not force:
         raise OutputExistsError(f"{out} exists; --force replaces it")
+    refuse_inputs(out, [*reading["logs"], *filter(None, [reading["incident"]])])
     case = _case(reading)
     case.run.arguments = {
         "command": "report",

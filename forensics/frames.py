@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import polars as pl
@@ -11,12 +11,16 @@ from forensics import capacity, limits, schema, verdicts
 from forensics.clock import Clocks
 from forensics.incident import Incident, load
 from forensics.observations import ensure
-from forensics.sources import records
+from forensics.sources import plain, records
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed
 from forensics.timing import percentiles
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _ADDED = ("input_limit_tokens", "rung", "tier", "reasons", "missing")
+_NUMPY_BACKED: dict[Any, Any] = {pl.String: "str", pl.Int64: "Int64", pl.Float64: "float64"}
 
 
 def judge(
@@ -27,21 +31,21 @@ def judge(
     Args:
         requests: a frame of any kind that narwhals knows (Polars eager or lazy, pandas,
             Arrow, ...), with columns named as in the plain input format, or mapped by
-            the incident's ``[columns]``.
+            the incident's ``[columns]``. Other columns are kept and never looked at.
         capacity_records: a frame of capacity records, or None.
         incident: an incident or the path of its file.
 
     Returns:
-        A new frame of the same kind with the same rows in the same order, and the columns
-        ``input_limit_tokens``, ``rung``, ``tier``, ``reasons`` and ``missing`` added.
+        A new frame with the same rows in the same order (and the same pandas index), and
+        the columns ``input_limit_tokens``, ``rung``, ``tier``, ``reasons`` and
+        ``missing``, in place of own ones of that name. It is of the same kind; for kinds
+        other than Polars, pandas and Arrow it is an Arrow table.
     """
     asked = load(incident)
-    frame, restore = _to_polars(requests)
-    rows = _typed(frame, asked, "observations")
+    frame = _eager(requests)
     epochs = _epochs(capacity_records, asked)
-    judged = _judged(rows, epochs, asked)
-    named = judged.select(_ADDED)
-    return restore(frame.drop(_ADDED, strict=False).hstack(named))
+    judged = _judged(_typed(_known(frame, asked), asked, "observations"), epochs, asked)
+    return _as_given(requests, _beside(frame, judged.select(_ADDED)))
 
 
 def prefill_p5(requests: Any, incident: Incident | str | None = None) -> Any:
@@ -50,40 +54,81 @@ def prefill_p5(requests: Any, incident: Incident | str | None = None) -> Any:
     Takes and returns frames as :func:`judge` does; columns ``day``, ``low`` (tokens, a power
     of two), ``requests`` and ``p5_ms``.
     """
-    frame, restore = _to_polars(requests)
+    asked = load(incident)
+    frame = _eager(requests)
     rows = ensure(
-        _typed(frame, load(incident), "observations"),
+        _typed(_known(frame, asked), asked, "observations"),
         ["prefill_ms", "prompt_tokens", "received_at"],
     )
-    return restore(percentiles.p5(percentiles.histogram(rows)))
+    table = percentiles.p5(percentiles.histogram(rows))
+    return _as_given(requests, _native(table, frame.to_native()))
 
 
-def _to_polars(native: Any) -> tuple[pl.DataFrame, Any]:
-    """Return the frame as eager Polars, and a function that gives back the caller's kind."""
+def _eager(native: Any) -> nw.DataFrame[Any]:
+    """Return the frame with its rows at hand, through narwhals."""
     frame = nw.from_native(native)
-    lazy = isinstance(frame, nw.LazyFrame)
-    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    implementation = frame.implementation
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
-    def restore(result: pl.DataFrame) -> Any:
-        if implementation.is_polars():
-            return result.lazy() if lazy else result
-        if implementation.is_pandas():
-            import pandas as pd
 
-            return result.to_arrow().to_pandas(types_mapper=pd.ArrowDtype)
-        if implementation.is_pyarrow():
-            return result.to_arrow()
-        return nw.from_native(result).to_arrow()
+def _known(frame: nw.DataFrame[Any], incident: Incident) -> pl.DataFrame:
+    """Return as Polars the columns that the schema or the incident names, and no other.
 
-    return eager.to_polars(), restore
+    What is left out may be text of prompts, or hold objects that no other library has.
+    """
+    wanted = plain.names(incident)
+    known = [name for name in frame.columns if name in wanted]
+    if not known:
+        return pl.DataFrame(height=frame.shape[0])
+    return frame.select(known).to_polars()
+
+
+def _beside(frame: nw.DataFrame[Any], added: pl.DataFrame) -> Any:
+    """Return the caller's eager frame with columns put beside its own."""
+    native = frame.drop(*added.columns, strict=False).to_native()
+    columns = _native(added, native)
+    if isinstance(native, pl.DataFrame):
+        return native.hstack(columns)
+    if frame.implementation.is_pandas():
+        columns.index = native.index
+        return native.assign(**{name: columns[name] for name in columns.columns})
+    table = native if frame.implementation.is_pyarrow() else frame.to_arrow()
+    for name in added.columns:
+        table = table.append_column(name, columns[name])
+    return table
+
+
+def _native(table: pl.DataFrame, like: Any) -> Any:
+    """Return a Polars frame as the kind of another eager frame; Arrow for kinds unknown here."""
+    if isinstance(like, pl.DataFrame):
+        return table
+    if nw.from_native(like).implementation.is_pandas():
+        return _pandas(table, like)
+    return table.to_arrow()
+
+
+def _pandas(table: pl.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
+    """Return a pandas frame backed as the other one is; whole numbers stay whole beside nulls."""
+    import pandas as pd
+
+    if any(isinstance(dtype, pd.ArrowDtype) for dtype in like.dtypes):
+        arrow: pd.DataFrame = table.to_arrow().to_pandas(types_mapper=pd.ArrowDtype)
+        return arrow
+    # By way of Python: through numpy a null would turn whole numbers to floats.
+    columns = {
+        name: pd.Series(table[name].to_list(), dtype=_NUMPY_BACKED[type(dtype)])
+        for name, dtype in table.schema.items()
+    }
+    return pd.DataFrame(columns)
+
+
+def _as_given(given: Any, result: Any) -> Any:
+    """Return a Polars result lazily where the caller's frame was lazy."""
+    return result.lazy() if isinstance(given, pl.LazyFrame) else result
 
 
 def _typed(frame: pl.DataFrame, incident: Incident, kind: str) -> pl.DataFrame:
     """Type the columns that the schema names; the rows stay in order."""
-    from forensics.sources.plain import names
-
-    wanted = names(incident)
+    wanted = plain.names(incident)
     columns = {wanted[name]: frame[name] for name in frame.columns if name in wanted}
     lines = pl.int_range(frame.height, dtype=pl.Int64, eager=True)
     parsed = Parsed()
@@ -101,16 +146,16 @@ def _typed(frame: pl.DataFrame, incident: Incident, kind: str) -> pl.DataFrame:
 def _epochs(native: Any, incident: Incident) -> pl.DataFrame:
     facts = []
     if native is not None:
-        facts = [_typed(_to_polars(native)[0], incident, "capacity")]
+        facts = [_typed(_known(_eager(native), incident), incident, "capacity")]
     return capacity.build(facts, Clocks({}, incident.logs.timezone), incident).epochs
 
 
 def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.DataFrame:
-    rows = ensure(rows, [c.name for c in schema.REQUEST_COLUMNS])
+    rows = ensure(rows, [*(c.name for c in schema.REQUEST_COLUMNS), "naive"])
     rows = rows.with_columns(
         prompt_tokens=pl.coalesce("prompt_tokens", "decode_prompt_tokens"),
         inferred=pl.lit(value=False),
-        assumed=pl.lit(value=False),
+        assumed=pl.col("naive").fill_null(value=False),
         tenants_differ=pl.lit(value=False),
         disagreement=pl.lit(None, dtype=pl.String),
     )

@@ -1,4 +1,4 @@
-"""Progress on stderr: bytes, speed and time left; nothing where nobody looks."""
+"""Progress on stderr: bytes, records and time left; nothing where nobody looks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ class Bar:
 
     def __init__(self, logs: Sequence[str | os.PathLike[str]], *, quiet: bool) -> None:
         size = sum(source.size for source in expand(*logs))
+        self._records = 0
         self._bar = tqdm(
             total=size or None,
             unit="B",
@@ -32,6 +33,8 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self._bar.close()
 
-    def advance(self, count: int) -> None:
-        """Add ``count`` bytes."""
+    def advance(self, count: int, records: int) -> None:
+        """Add bytes and records that were just read."""
+        self._records += records
+        self._bar.set_postfix_str(f"{self._records:,} records", refresh=False)
         self._bar.update(count)

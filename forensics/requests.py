@@ -65,7 +65,7 @@ def fold(observations: Observations) -> Requests:
     doubled = joins.unpaired_gateway(joined)
     unpaired = joined.join(doubled, on="handoff", how="semi").height
     joined = joined.join(doubled, on="handoff", how="anti")
-    rows = _fold(_without_early_answers(joined))
+    rows = _fold(_without_refused_tries(_without_early_answers(joined)))
     rows = _attempts(_completed(rows))
     return Requests(rows, joined, unpaired)
 
@@ -79,6 +79,24 @@ def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
         for name in _CLIENT_ANSWER
         if name in joined.columns
     )
+
+
+def _without_refused_tries(joined: pl.DataFrame) -> pl.DataFrame:
+    """Leave a client's refused try out where the same hop served a later one under its id.
+
+    Without hand-off ids both tries are one request; a refusal that ended the first is no
+    sign that the second was served in spite of it.
+    """
+    joined = ensure(joined, ["rejected", "http_status", "completion_tokens"])
+    client = pl.col("hop").is_in(["gateway", JOINED])
+    tokens, status = pl.col("completion_tokens"), pl.col("http_status")
+    served = client & (pl.when(tokens.is_not_null()).then(tokens > 0).otherwise(status < 300))
+    refused = client & pl.col("rejected") & ~served & (status >= 400)
+    if not joined.select(refused.any()).item():
+        return joined
+    again = joined.filter(served).select("handoff", "hop").unique()
+    tries = joined.filter(refused).join(again, on=["handoff", "hop"], how="semi")
+    return joined.join(tries.select("observation"), on="observation", how="anti")
 
 
 def _fold(joined: pl.DataFrame) -> pl.DataFrame:

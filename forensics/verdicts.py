@@ -174,7 +174,7 @@ NOTEWORTHY = (
     | SHORT.fill_null(value=False)
     | flag("transfer_mismatch")
     | flag("count_mismatch")
-    | flag("hops_disagree")
+    | pl.col("disagreement").is_in(["http_status", "reserved_pages", "transferred_pages"])
 )
 """Ruled-out rows that are listed: over, rejected, short or mismatched."""
 

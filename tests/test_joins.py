@@ -243,6 +243,16 @@ def test_of_several_values_of_one_hop_the_one_that_clears_least_is_taken(case_of
     assert row["tier"] == "probable"
 
 
+def test_a_refused_try_is_no_rejection_of_the_try_that_was_served(case_of: CaseOf) -> None:
+    same = {"request_id": "r", "tenant_id": "acme", "prompt_tokens": 5}
+    refused = record("gateway", **same, http_status=429, rejected=True, rejection_code="capacity")
+    served = record("gateway", "2026-09-01T12:00:05Z", **same, http_status=200)
+    (row,) = rows(case_of(refused, served, incident="[trigger]\nthreshold_tokens = 9"))
+    assert (row["tier"], row["reasons"]) == ("ruled_out", ["below_limit"])
+    (alone,) = rows(case_of(refused | {"http_status": 200}))
+    assert (alone["tier"], alone["reasons"]) == ("probable", ["rejected_but_served"])
+
+
 def test_exact_duplicates_count_once_and_are_counted(case_of: CaseOf) -> None:
     same = record("gateway", request_id="r", tenant_id="acme", prompt_tokens=5, http_status=200)
     case = case_of(same, same, same | {"prompt_tokens": "5"}, same | {"http_status": 201})

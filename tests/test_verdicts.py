@@ -173,6 +173,7 @@ def test_decodes_own_pool_never_clears(verdict_of: Judge) -> None:
         ({"http_status": 504}, "possible", "triggered"),
         ({}, "possible", "triggered"),
         ({"http_status": 500}, "ruled_out", "triggered"),
+        ({"http_status": 500, "stream_error": True}, "possible", "triggered"),
         ({"http_status": 400}, "ruled_out", "triggered"),
         ({"http_status": 200, "completion_tokens": 0}, "ruled_out", "triggered"),
         ({"http_status": 503, "completion_tokens": 4}, "probable", "delivered"),
@@ -315,6 +316,16 @@ def test_below_the_limit_clears_nobody_unless_the_trigger_reads(
     assert verdict_of(POOL, small)["tier"] == "ruled_out"
     row = verdict_of(POOL, small, incident=f'[trigger]\nmechanism = "{mechanism}"')
     assert row["tier"] == "not_assessable"
+
+
+@pytest.mark.parametrize(("gateway", "decode"), [(LIMIT, LIMIT - 9), (LIMIT - 9, LIMIT)])
+def test_the_larger_count_is_held_against_the_limit(
+    verdict_of: Judge, gateway: int, decode: int
+) -> None:
+    row = verdict_of(
+        POOL, request(prompt_tokens=gateway, decode_prompt_tokens=decode, http_status=200)
+    )
+    assert (row["tier"], row["reasons"]) == ("possible", ["over_limit"])
 
 
 def test_slack_around_the_edge_is_possible(verdict_of: Judge) -> None:

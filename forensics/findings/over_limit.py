@@ -7,7 +7,9 @@ import polars as pl
 from forensics.findings.base import Finding
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 
-_prompt = pl.col("prompt_tokens")
+_prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
+"""The larger count: a gateway's own tokenizer may count fewer than the engine rejected by."""
+
 _NEEDS = ("prompt_tokens", "input_limit_tokens")
 
 OVER_LIMIT = Finding(

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
+from forensics.errors import ForensicsError
 from forensics.incident import Incident
 from forensics.sources import registry
 from forensics.sources.blocks import DamagedStreamError, Opened
@@ -22,6 +23,8 @@ from forensics.sources.files import Input
 from forensics.sources.parsed import Parsed, Reasons, Unread
 
 PART_ROWS = 500_000
+Progress = Callable[[int, int], None]
+"""Called with the number of bytes, and of records, that were just read."""
 
 
 @dataclass
@@ -74,23 +77,21 @@ class Shard:
     format: str | None = None
 
 
-def read_shard(shard: Shard, progress: Callable[[int], None] = lambda _: None) -> Reading:
-    """Read the files of a shard, each once."""
+def read_shard(shard: Shard, progress: Progress = lambda _bytes, _records: None) -> Reading:
+    """Read the files of a shard, each once; tell the bytes and records that were just read."""
     reading = Reading()
     for source in shard.inputs:
         _read_file(source, shard, reading, progress)
     return reading
 
 
-def _read_file(
-    source: Input, shard: Shard, reading: Reading, progress: Callable[[int], None]
-) -> None:
-    context = Context(shard.incident, source.number, source.name)
+def _read_file(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
+    context = Context(shard.incident, source.number, source.name, source.label)
     facts = FileFacts(source.number, source.name, source.size, node=context.node)
     reading.files.append(facts)
     try:
-        with Opened(source, progress) as opened:
-            _read_opened(opened, context, shard, facts, reading)
+        with Opened(source, lambda count: progress(count, 0)) as opened:
+            _read_opened(opened, context, shard, facts, reading, progress)
             opened.drain()
             facts.sha256, facts.size = opened.sha256, opened.bytes_read
     except OSError as error:
@@ -99,7 +100,12 @@ def _read_file(
 
 
 def _read_opened(
-    opened: Opened, context: Context, shard: Shard, facts: FileFacts, reading: Reading
+    opened: Opened,
+    context: Context,
+    shard: Shard,
+    facts: FileFacts,
+    reading: Reading,
+    progress: Progress,
 ) -> None:
     rows = _Parts(shard.folder, context.number)
     try:
@@ -115,6 +121,7 @@ def _read_opened(
         facts.format, facts.detected_by = found[0].name, found[1]
         for parsed in found[0].read(opened, context):
             _take(parsed, facts, rows, reading)
+            progress(0, parsed.read)
     except DamagedStreamError as error:
         facts.read += 1
         facts.unread.append(Unread(None, error.offset, error.reason))
@@ -159,6 +166,13 @@ class _Parts:
 
     def _write(self) -> None:
         path = self._folder / f"{self._number:06d}-{len(self._written):06d}.parquet"
-        pl.concat(self._held, how="diagonal_relaxed").write_parquet(path, compression="lz4")
+        rows = pl.concat(self._held, how="diagonal_relaxed")
+        try:
+            rows.write_parquet(path, compression="lz4")
+        except OSError as error:
+            # Not a fault of the input: rows that were counted as kept would be lost.
+            raise ForensicsError(
+                f"{self._folder.parent}: cannot be written ({error.strerror or 'no space left?'})"
+            ) from None
         self._held, self._rows = [], 0
         self._written.append(path)
