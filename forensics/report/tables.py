@@ -89,7 +89,7 @@ _TENANT: Final = (
 _TENANT_TIMES: Final = (
     Column("First (UTC)", "first_at", "time"),
     Column("Last (UTC)", "last_at", "time"),
-    Column("Same tenant only", "same_tenant_only"),
+    Column("Own only", "same_tenant_only"),
 )
 
 _REQUEST_TABLES: Final = (
