@@ -1,6 +1,7 @@
 """Times of engine logs: inferred, stated or assumed zones, and what an assumption costs."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import forensics
 from forensics import lab
 from forensics.cli import run
+from forensics.clock import Clocks
 
 WINDOW = """
 [scope]
@@ -122,3 +124,8 @@ def test_a_retired_requests_boot_time_stamp_does_not_vote(tmp_path: Path) -> Non
     assert case.analysis.clocks.offsets == {"prefill": 0}
     times = case.requests.polars()["received_at"].cast(pl.Date).unique().to_list()
     assert len(times) == 1
+
+
+def test_of_two_offsets_seen_as_often_the_smaller_one_is_taken() -> None:
+    counts = Counter({("n", 7_200_000_000): 3, ("n", -3_600_000_000): 3, ("n", 0): 1})
+    assert Clocks.infer(counts, None).offsets == {"n": -3_600_000_000}

@@ -61,6 +61,16 @@ def test_three_hops_make_one_request_that_takes_each_value_from_the_hop_it_is_be
     assert row["reasons"] == ["hops_disagree", "placeholder_prefill"]
 
 
+def test_client_facing_values_come_from_the_gateway_first(case_of: CaseOf) -> None:
+    (row,) = rows(
+        case_of(
+            record("decode", request_id="r", transfer_id=ROOM, prompt_tokens=9, model="d"),
+            record("gateway", request_id="r", tenant_id="acme", prompt_tokens=7, model="g"),
+        )
+    )
+    assert (row["prompt_tokens"], row["model"]) == (7, "g")
+
+
 def test_prefills_200_and_completion_say_nothing_about_delivery(case_of: CaseOf) -> None:
     (row,) = rows(
         case_of(
