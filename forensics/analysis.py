@@ -19,8 +19,8 @@ from forensics.sources.reading import FileFacts, Reading
 class Analysis:
     """Everything that the exposure and the tables are made from.
 
-    ``requests`` holds every request with its verdict; ``observations`` every record
-    behind them, with its ``handoff``; ``pairs`` the possible sources.
+    ``requests`` holds every request with its verdict; ``observations`` the records behind
+    the listed ones, with their ``handoff``; ``pairs`` the possible sources.
     """
 
     incident: Incident
@@ -48,22 +48,21 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     """Run the stages over what was read."""
     clocks = Clocks.infer(reading.clock, incident.logs.timezone)
     capacities = capacity.build(reading.capacity, clocks, incident)
-    observed = observations.load(reading.parts, clocks, capacities.epochs)
-    folded = requests.fold(observed)
+    folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
     markers = _markers(reading.markers)
     foreign = verdicts.foreign_markers(markers)
     judged = limits.attach(folded.frame, capacities.epochs, incident.trigger.threshold_tokens)
-    judged = verdicts.judge(judged, incident, foreign).sort(REQUEST_ORDER, nulls_last=True)
+    judged = verdicts.judge(judged, incident, foreign)
     return Analysis(
         incident=incident,
         files=reading.files,
-        duplicates=observed.duplicates,
-        probes=observed.probes,
+        duplicates=folded.duplicates,
+        probes=folded.probes,
         clocks=clocks,
         assumed_nodes=_assumed(folded.observations, capacities.epochs),
         capacity=capacities,
         requests=judged,
-        observations=folded.observations,
+        observations=_behind(folded.observations, judged),
         unpaired=folded.unpaired,
         markers=markers,
         foreign_markers=foreign.height,
@@ -71,6 +70,12 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         resident=coresidency.resident_requests(judged),
         coverage=coverage.measure(folded.observations),
     )
+
+
+def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+    """Keep the records of listed requests: lineage needs no other, and they are few."""
+    keys = verdicts.listed(judged).select("handoff")
+    return observed.join(keys, on="handoff", how="semi")
 
 
 def _markers(frames: list[pl.DataFrame]) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars as pl
 from forensics import bounds, checklist, schema, tables
 from forensics import exposure as doc
 from forensics._version import __version__
-from forensics.analysis import Analysis
+from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.coverage import hours_covered
 from forensics.exposure import stamp
 from forensics.findings import FINDINGS
@@ -192,15 +192,16 @@ def incomplete(analysis: Analysis) -> list[str]:
 
 
 def _ongoing(analysis: Analysis, affected: pl.DataFrame) -> doc.Ongoing:
-    rows = analysis.requests.filter(pl.col("received_at").is_not_null())
+    over_limit = flag("over_limit") | flag("limit_uncertain") | flag("placeholder_prefill")
+    rows = analysis.requests.select(
+        "received_at", "prompt_tokens", "tier", out=flag("out_of_scope"), over=over_limit
+    ).filter(pl.col("received_at").is_not_null())
     last_record = rows["received_at"].max()
     last = affected["received_at"].max()
     if last_record is None:
         return doc.Ongoing("cannot tell", "No record with a time was read.", None, None, 0, 0, 0, 0)
     since = rows if last is None else rows.filter(pl.col("received_at") > last)
-    over = since.filter(
-        flag("over_limit") | flag("limit_uncertain") | flag("placeholder_prefill")
-    ).height
+    over = int(since["over"].sum())
     longest = _served_as_long(since, affected)
     start = _int(rows["received_at"].min() if last is None else last)
     seen, total = hours_covered(analysis.coverage, start, _int(last_record) + 1)
@@ -225,8 +226,8 @@ def _served_as_long(since: pl.DataFrame, affected: pl.DataFrame) -> int:
     return since.filter(
         (pl.col("prompt_tokens") >= shortest)
         & (pl.col("tier") == "ruled_out")
-        & ~flag("over_limit")
-        & ~flag("out_of_scope")
+        & ~pl.col("over")
+        & ~pl.col("out")
     ).height
 
 
@@ -335,35 +336,35 @@ def _points(rows: pl.DataFrame) -> list[doc.Point]:
         pl.col("tier").is_in(AFFECTED_TIERS) | flag("over_limit") | flag("placeholder_prefill")
     ).filter(~flag("out_of_scope"))
     step = -(-wanted.height // POINTS) or 1
-    picked = wanted.gather_every(step).select(
-        "received_at", "prompt_tokens", "prefill_node", "tier"
+    picked = (
+        wanted.sort(REQUEST_ORDER, nulls_last=True)
+        .gather_every(step)
+        .select("received_at", "prompt_tokens", "prefill_node", "tier")
     )
     return [
         doc.Point(stamp(at), tokens, node, tier) for at, tokens, node, tier in picked.iter_rows()
     ]
 
 
-def _dated(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(pl.col("received_at").is_not_null() & ~flag("out_of_scope")).with_columns(
-        day=percentiles.day_of(pl.col("received_at"))
-    )
+def _dated(rows: pl.DataFrame, *columns: str | pl.Expr) -> pl.DataFrame:
+    """Return some columns of the requests in scope whose time is known, with their day."""
+    day = percentiles.day_of(pl.col("received_at"))
+    known = pl.col("received_at").is_not_null() & ~flag("out_of_scope")
+    return rows.select(*columns, day=pl.when(known).then(day)).filter(pl.col("day").is_not_null())
 
 
 def _lengths(rows: pl.DataFrame) -> list[doc.Cell]:
-    counted = (
-        _dated(rows)
-        .filter(pl.col("prompt_tokens") > 0)
-        .group_by("day", low=percentiles.bucket_of(pl.col("prompt_tokens")))
-        .len()
-        .sort("day", "low")
-    )
-    return [doc.Cell(day, low, n) for day, low, n in counted.iter_rows()]
+    low = percentiles.bucket_of(pl.col("prompt_tokens")).alias("low")
+    counted = _dated(rows, low).drop_nulls("low").group_by("day", "low").len().sort("day", "low")
+    return [
+        doc.Cell(day, low, n) for day, low, n in counted.select("day", "low", "len").iter_rows()
+    ]
 
 
 def _days(rows: pl.DataFrame) -> list[doc.Day]:
     tiers = [t for t in TIERS if t != "ruled_out"]
     counted = (
-        _dated(rows)
+        _dated(rows, "tier")
         .group_by("day")
         .agg(pl.len(), *((pl.col("tier") == tier).sum().alias(tier) for tier in tiers))
         .sort("day")
@@ -373,20 +374,19 @@ def _days(rows: pl.DataFrame) -> list[doc.Day]:
 
 def _rejections(rows: pl.DataFrame) -> list[doc.Rejections]:
     stopped = flag("not_delivered")
-    served = pl.col("rung") == "delivered"
+    served = (pl.col("rung") == "delivered").fill_null(value=False) & ~stopped
+    rejected = rows.filter(pl.col("rejected").fill_null(value=False))
     counted = (
-        _dated(rows)
-        .filter(pl.col("rejected").fill_null(value=False))
-        .with_columns(
-            code=pl.col("rejection_code").fill_null("other"),
-            node=pl.coalesce("prefill_node", "decode_node"),
+        _dated(
+            rejected,
+            pl.coalesce("prefill_node", "decode_node").alias("node"),
+            pl.col("rejection_code").fill_null("other").alias("code"),
+            stopped.alias("stopped"),
+            served.alias("served"),
+            (~stopped & ~served).alias("unknown"),
         )
         .group_by("day", "node", "code")
-        .agg(
-            stopped.sum().cast(pl.Int64).alias("stopped"),
-            (served & ~stopped).sum().cast(pl.Int64).alias("served"),
-            (~served.fill_null(value=False) & ~stopped).sum().cast(pl.Int64).alias("unknown"),
-        )
+        .agg(pl.col(name).sum().cast(pl.Int64) for name in ("stopped", "served", "unknown"))
         .sort("day", "node", "code", nulls_last=False)
     )
     names = ("day", "node", "code", "stopped", "served", "unknown")
@@ -414,7 +414,10 @@ def _missing(rows: pl.DataFrame) -> list[doc.Missing]:
 
 
 def _prefill_times(rows: pl.DataFrame) -> list[doc.PrefillTime]:
-    table = percentiles.p5(percentiles.histogram(rows.filter(~flag("out_of_scope"))))
+    in_scope = pl.when(~flag("out_of_scope")).then("prefill_ms").alias("prefill_ms")
+    table = percentiles.p5(
+        percentiles.histogram(rows.select("received_at", "prompt_tokens", in_scope))
+    )
     return [
         doc.PrefillTime(day, low, 2 * low, n, p5, low >= percentiles.LONG_CONTEXT_TOKENS)
         for day, low, n, p5 in table.select("day", "low", "requests", "p5_ms").iter_rows()

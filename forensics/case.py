@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from forensics import runners, tables
+from forensics import runners, tables, verdicts
 from forensics.analysis import Analysis, analyse
 from forensics.assemble import assemble
 from forensics.cards import Table, card
@@ -108,7 +108,7 @@ class Case:
 
     def lineage(self) -> pl.DataFrame:
         """Return where each value of each listed request was read."""
-        rows = tables.listed(self.analysis.requests)
+        rows = verdicts.listed(self.analysis.requests)
         return lineage(rows, self.analysis.observations, self.analysis.files)
 
     def report(self, out: str | os.PathLike[str], *, force: bool = False) -> Report:
@@ -192,8 +192,8 @@ def _read(
 
 
 def _refuse_nothing(reading: Reading) -> None:
-    """Raise where not one file was recognised and held a record: a report on nothing looks clean."""
-    if any(facts.format is not None and facts.read for facts in reading.files):
+    """Raise where no file was recognised and held a record: a report on nothing looks clean."""
+    if any(f.format is not None and (f.kept or f.unread) for f in reading.files):
         return
     reasons = [
         f"{f.name}: {f.unread[0].reason if f.unread else 'no record in it'}" for f in reading.files

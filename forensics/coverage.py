@@ -40,11 +40,11 @@ def measure(observations: pl.DataFrame) -> Coverage:
         .when(pl.col("hop") == "decode")
         .then("decode_node")
     )
-    rows = rows.filter(pl.col("received_at").is_not_null()).unique("observation")
+    hour = (pl.col("received_at") // HOUR) * HOUR
+    rows = rows.select("observation", node=node, hop="hop", at="received_at", hour=hour)
     counted = (
-        rows.select(
-            node=node, hop="hop", at="received_at", hour=(pl.col("received_at") // HOUR) * HOUR
-        )
+        rows.filter(pl.col("at").is_not_null())
+        .unique("observation")
         .group_by("node", "hop", "hour")
         .agg(
             pl.len().cast(pl.Int64).alias("records"),

@@ -161,4 +161,4 @@ def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.
     )
     rows = limits.attach(rows, epochs, incident.trigger.threshold_tokens)
     nothing = pl.DataFrame(schema={"seen_request_id": pl.String})
-    return verdicts.judge(rows, incident, nothing)
+    return verdicts.explained(verdicts.judge(rows, incident, nothing))

@@ -48,22 +48,30 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _by_transfer(direct: pl.DataFrame) -> pl.DataFrame:
     """Key by transfer id; a pause of more than an hour starts another hand-off."""
-    if not direct.height:
-        return direct.with_columns(handoff=pl.lit(None, dtype=pl.String))
-    direct = direct.sort("transfer_id", "received_at", nulls_last=False)
-    pause = pl.col("received_at") - pl.col("received_at").shift(1)
-    same = pl.col("transfer_id") == pl.col("transfer_id").shift(1)
-    cut = (same & (pause > SESSION_GAP)).fill_null(value=False)
-    direct = direct.with_columns(cut=cut.cast(pl.Int64))
-    session = pl.col("cut").cum_sum().over("transfer_id") if direct["cut"].sum() else pl.lit(0)
-    key = pl.format("t:{}:{}", "transfer_id", session)
-    return direct.with_columns(handoff=key).drop("cut")
+    at = pl.col("received_at")
+    spread = direct.group_by("transfer_id").agg((at.max() - at.min()).alias("spread"))
+    wide = spread.filter(pl.col("spread") > SESSION_GAP).select("transfer_id")
+    if not wide.height:
+        return direct.with_columns(handoff=pl.format("t:{}:0", "transfer_id"))
+    uses = direct.select("observation", "transfer_id", "received_at")
+    uses = uses.join(wide, on="transfer_id", how="semi").sort(
+        "transfer_id", "received_at", nulls_last=False
+    )
+    cut = (at - at.shift(1).over("transfer_id") > SESSION_GAP).fill_null(value=False)
+    session = cut.cast(pl.Int64).cum_sum().over("transfer_id")
+    sessions = uses.select("observation", session=session)
+    direct = direct.join(sessions, on="observation", how="left", maintain_order="left")
+    key = pl.format("t:{}:{}", "transfer_id", pl.col("session").fill_null(0))
+    return direct.with_columns(handoff=key).drop("session")
 
 
 def _by_request(rest: pl.DataFrame, direct: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Attach records without a transfer id to the hand-offs of their request id and tenant."""
+    if not rest.height:
+        nobody = rest.with_columns(handoff=pl.lit(None, dtype=pl.String))
+        return nobody.with_columns(earlier=pl.lit(value=False)), rest
     handoffs = (
-        direct.filter(pl.col("request_id").is_not_null())
+        direct.join(rest.select("request_id").unique(), on="request_id", how="semi")
         .group_by("request_id", "handoff")
         .agg(
             pl.col("tenant_id").drop_nulls().unique().sort().alias("tenants"),

@@ -35,38 +35,32 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
         threshold: stated threshold in tokens; prompts longer than it are over, on
             every node, whatever the logs say of pools.
     """
-    rows = requests.with_row_index("_row")
-    prefill = _in_force(
-        rows, epochs, "prefill_node", ("limit", "limit_basis", "page_tokens", "disaggregated")
-    )
-    decode = _in_force(
-        rows, epochs, "decode_node", ("page_tokens", "disaggregated", "effective_at")
-    )
-    rows = rows.join(
-        prefill.rename(
-            {"page_tokens": "prefill_page_tokens", "disaggregated": "prefill_disaggregated"}
-        ),
-        on="_row",
-        how="left",
-    ).join(
-        decode.rename(
-            {
-                "page_tokens": "decode_page_tokens",
-                "disaggregated": "decode_disaggregated",
-                "effective_at": "decode_since",
-            }
-        ),
-        on="_row",
-        how="left",
-    )
+    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed", "prompt_tokens")
+    rows = rows.with_row_index("_row")
+    prefill = _in_force(rows, epochs, "prefill_node", _OF_PREFILL)
+    decode = _in_force(rows, epochs, "decode_node", _OF_DECODE)
+    found = rows.join(prefill, on="_row", how="left", maintain_order="left")
+    found = found.join(decode, on="_row", how="left", maintain_order="left")
     if threshold is not None:
         limit = pl.lit(threshold + 1, dtype=pl.Int64)
-        rows = rows.with_columns(
-            limit_low=limit, limit_high=limit, limit_basis=pl.lit("stated threshold")
-        )
+        basis = pl.lit("stated threshold")
+        found = found.with_columns(limit_low=limit, limit_high=limit, limit_basis=basis)
     else:
-        rows = _spans(rows, epochs)
-    return rows.sort("_row").drop("_row", "limit", strict=False)
+        found = _spans(found, epochs)
+    return requests.hstack(found.select(ADDED))
+
+
+_OF_PREFILL = {
+    "limit": "limit",
+    "limit_basis": "limit_basis",
+    "page_tokens": "prefill_page_tokens",
+    "disaggregated": "prefill_disaggregated",
+}
+_OF_DECODE = {
+    "page_tokens": "decode_page_tokens",
+    "disaggregated": "decode_disaggregated",
+    "effective_at": "decode_since",
+}
 
 
 def _keys(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
@@ -102,7 +96,7 @@ def _with_key(rows: pl.DataFrame, epochs: pl.DataFrame, column: str) -> pl.DataF
 
 
 def _in_force(
-    rows: pl.DataFrame, epochs: pl.DataFrame, column: str, wanted: tuple[str, ...]
+    rows: pl.DataFrame, epochs: pl.DataFrame, column: str, wanted: dict[str, str]
 ) -> pl.DataFrame:
     """Return the epoch's values at each request's time; rows of unknown time are left out."""
     left = _with_key(rows, epochs, column).filter(pl.col("received_at").is_not_null())
@@ -117,7 +111,7 @@ def _in_force(
         strategy="backward",
         check_sortedness=False,
     )
-    return joined.select("_row", *wanted)
+    return joined.select("_row", **{new: pl.col(old) for old, new in wanted.items()})
 
 
 def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
@@ -126,7 +120,7 @@ def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     doubtful = _doubtful(rows, epochs, limited)
     nodeless = _nodeless(rows, limited)
     spans = pl.concat([doubtful, nodeless]).unique("_row", keep="first", maintain_order=True)
-    rows = rows.join(spans, on="_row", how="left")
+    rows = rows.join(spans, on="_row", how="left", maintain_order="left")
     return rows.with_columns(
         limit_low=pl.coalesce("low", "limit"), limit_high=pl.coalesce("high", "limit")
     ).drop("low", "high")

@@ -28,6 +28,19 @@ def lineage(rows: pl.DataFrame, observations: pl.DataFrame, files: list[FileFact
     """
     keys = rows.select("handoff", "attempt", listed="request_id")
     found = observations.join(keys, on="handoff")
+    ids = keys["listed"].unique().sort()
+    pieces = [
+        _piece(found.filter(pl.col("listed").is_in(ids.slice(start, _AT_A_TIME).to_list())), files)
+        for start in range(0, len(ids), _AT_A_TIME)
+    ]
+    return pl.concat([pl.DataFrame(schema=LINEAGE_TABLE), *pieces])
+
+
+_AT_A_TIME = 20_000
+"""Requests whose values are sorted together: in order of the ids, memory stays bounded."""
+
+
+def _piece(found: pl.DataFrame, files: list[FileFacts]) -> pl.DataFrame:
     names = [c.name for c in schema.REQUEST_COLUMNS if c.name in found.columns]
     values = found.with_columns(_as_text(name, found.schema[name]) for name in names)
     long = values.unpivot(
@@ -36,24 +49,12 @@ def lineage(rows: pl.DataFrame, observations: pl.DataFrame, files: list[FileFact
         variable_name="column",
         value_name="value",
     ).filter(pl.col("value").is_not_null())
-    number = pl.DataFrame(
-        {"file": [f.number for f in files], "name": [f.name for f in files]},
-        schema={"file": pl.Int32, "name": pl.String},
+    file = pl.col("file").replace_strict(
+        [f.number for f in files], [f.name for f in files], return_dtype=pl.String
     )
-    return (
-        long.join(number, on="file", how="left")
-        .select(
-            pl.col("listed").alias("request_id"),
-            "attempt",
-            "column",
-            "value",
-            "hop",
-            pl.col("name").alias("file"),
-            "line",
-        )
-        .unique()
-        .sort("request_id", "attempt", "column", "hop", "value", "file", "line", nulls_last=False)
-    )
+    return long.select(
+        pl.col("listed").alias("request_id"), "attempt", "column", "value", "hop", file, "line"
+    ).sort("request_id", "attempt", "column", "hop", "value", "file", "line", nulls_last=False)
 
 
 _TIMES = [column.name for column in schema.REQUEST_COLUMNS if column.kind == "time"]

@@ -7,6 +7,7 @@ values, the one that clears least is taken.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -50,12 +51,14 @@ class Requests:
     ``frame`` has every column of the schema plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``assumed``, ``disagreement`` (a column on which hops
     differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
-    may already stand for.
+    may already stand for; ``duplicates`` and ``probes`` are handed on.
     """
 
     frame: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    duplicates: dict[int, int]
+    probes: dict[int, int]
 
 
 def fold(observations: Observations) -> Requests:
@@ -63,11 +66,13 @@ def fold(observations: Observations) -> Requests:
     joined = joins.assign(observations.frame)
     joined = joined.with_columns(hop=pl.col("hop").fill_null(JOINED))
     doubled = joins.unpaired_gateway(joined)
-    unpaired = joined.join(doubled, on="handoff", how="semi").height
-    joined = joined.join(doubled, on="handoff", how="anti")
+    unpaired = 0
+    if doubled.height:
+        unpaired = joined.join(doubled, on="handoff", how="semi").height
+        joined = joined.join(doubled, on="handoff", how="anti")
     rows = _fold(_without_refused_tries(_without_early_answers(joined)))
     rows = _attempts(_completed(rows))
-    return Requests(rows, joined, unpaired)
+    return Requests(rows, joined, unpaired, observations.duplicates, observations.probes)
 
 
 def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
@@ -102,11 +107,7 @@ def _without_refused_tries(joined: pl.DataFrame) -> pl.DataFrame:
 def _fold(joined: pl.DataFrame) -> pl.DataFrame:
     present = [c for c in schema.REQUEST_COLUMNS if c.name in joined.columns]
     folded = [c for c in present if c.name != "prefill_request_id"]
-    by_hop = {
-        hop: _one_per_handoff(rows, present)
-        for hop in _HOPS
-        if (rows := joined.filter(pl.col("hop") == hop)).height
-    }
+    by_hop = {hop: _one_per_handoff(rows, present) for hop, rows in _by_hop(joined)}
     if len(by_hop) == 1:
         ((hop, only),) = by_hop.items()
         wide = only.rename({name: f"{name}@{hop}" for name in only.columns if name != "handoff"})
@@ -128,6 +129,16 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
         *[pl.col(f"inferred@{hop}").is_not_null().alias(f"seen_{hop}") for hop in hops],
     )
+
+
+def _by_hop(joined: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the records of each hop; a log of one hop alone is not copied."""
+    present = set(joined["hop"].unique())
+    for hop in _HOPS:
+        if present == {hop}:
+            yield hop, joined
+        elif hop in present:
+            yield hop, joined.filter(pl.col("hop") == hop)
 
 
 def _one_per_handoff(rows: pl.DataFrame, present: list[Column]) -> pl.DataFrame:
@@ -155,6 +166,8 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
     found = _sources(column.name, order, hops, wide)
     if column.name in _ANY:
         return _any_of(column.name, hops, wide)
+    if len(found) == 1:
+        return found[0]  # shares the column's memory, which coalesce would copy
     return pl.coalesce(found) if found else pl.lit(None, dtype=column.dtype)
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.bounds import METHOD
@@ -82,7 +83,7 @@ def as_time(name: str) -> pl.Expr:
 
 def request_table(rows: pl.DataFrame) -> pl.DataFrame:
     """Return judged requests under the columns of :data:`REQUEST_TABLE`, sorted."""
-    rows = rows.sort(REQUEST_ORDER, nulls_last=True)
+    rows = verdicts.explained(rows.sort(REQUEST_ORDER, nulls_last=True))
     listed = [
         pl.when(pl.col(name) == "")
         .then(pl.lit([], dtype=pl.List(pl.String)))
@@ -111,11 +112,6 @@ def ruled_out(requests: pl.DataFrame) -> pl.DataFrame:
 def not_assessable(requests: pl.DataFrame) -> pl.DataFrame:
     """Rows that could not be judged."""
     return requests.filter(pl.col("tier") == "not_assessable")
-
-
-def listed(requests: pl.DataFrame) -> pl.DataFrame:
-    """All rows of the three request tables."""
-    return requests.filter((pl.col("tier") != "ruled_out") | NOTEWORTHY)
 
 
 def tenants(exposure: Exposure) -> pl.DataFrame:

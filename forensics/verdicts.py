@@ -73,7 +73,7 @@ DECISIVE = (
 
 
 def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame) -> pl.DataFrame:
-    """Add findings, ``rung``, ``tier``, ``rule``, ``reasons`` and ``missing`` to requests.
+    """Add findings, ``rung``, ``tier`` and ``rule`` to requests.
 
     Args:
         requests: with the limits attached.
@@ -81,7 +81,7 @@ def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame
         seen_markers: ``seen_request_id`` of answers that held a foreign marker.
 
     Returns:
-        The same rows; ``reasons`` and ``missing`` are sorted codes joined by ``;``.
+        The same rows, with one flag for each finding.
     """
     rows = prepared(_scoped(requests, incident, seen_markers))
     rows = rows.with_columns(
@@ -94,6 +94,11 @@ def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame
     rows = rows.with_columns(
         tier=_first("tier"), rule=_first("name"), rung=_rung(), input_limit_tokens="limit_high"
     )
+    return rows
+
+
+def explained(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add ``reasons`` and ``missing`` to judged rows: sorted codes joined by ``;``."""
     return rows.with_columns(reasons=_reasons(), missing=_missing())
 
 
@@ -177,6 +182,11 @@ NOTEWORTHY = (
     | pl.col("disagreement").is_in(["http_status", "reserved_pages", "transferred_pages"])
 )
 """Ruled-out rows that are listed: over, rejected, short or mismatched."""
+
+
+def listed(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that the request tables list."""
+    return requests.filter((pl.col("tier") != "ruled_out") | NOTEWORTHY)
 
 
 def foreign_markers(markers: pl.DataFrame) -> pl.DataFrame:

@@ -27,10 +27,15 @@ PAIR_COLUMNS: dict[str, pl.DataType] = {
 
 def _residence(requests: pl.DataFrame) -> pl.DataFrame:
     """Requests that ran on a known decode rank, with the rank's start and their own."""
-    return requests.filter(pl.col("decode_node").is_not_null()).with_columns(
+    return requests.select(
+        "request_id",
+        "attempt",
+        "tenant_id",
+        "tier",
+        "decode_node",
         since=pl.col("decode_since").fill_null(BEGINNING),
         began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
-    )
+    ).filter(pl.col("decode_node").is_not_null())
 
 
 def _read(requests: pl.DataFrame) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from forensics.sources.context import Context
 from forensics.sources.files import Input
 from forensics.sources.parsed import Parsed, Reasons, Unread
 
-PART_ROWS = 500_000
+PART_ROWS = 131_072
 Progress = Callable[[int, int], None]
 """Called with the number of bytes, and of records, that were just read."""
 
