@@ -14,11 +14,11 @@ from forensics import bounds, checklist, schema, tables
 from forensics import exposure as doc
 from forensics._version import __version__
 from forensics.analysis import REQUEST_ORDER, Analysis
-from forensics.coverage import hours_covered
 from forensics.exposure import stamp
 from forensics.findings import FINDINGS
 from forensics.incident import Incident, Timeline, micros
 from forensics.limitations import limitations
+from forensics.ongoing import ongoing
 from forensics.recipients import recipients, sources
 from forensics.schema import AFFECTED_TIERS, TIERS, by_name
 from forensics.timing import percentiles
@@ -130,7 +130,7 @@ def _headline(
         sources=sum(1 for t in found_sources if t.tenant_id is not None and not t.same_tenant_only),
         first_affected_at=stamp(_int(times.min())) if len(times) else None,
         last_affected_at=stamp(_int(times.max())) if len(times) else None,
-        ongoing=_ongoing(analysis, affected),
+        ongoing=ongoing(analysis),
         bound=bounds.arithmetic(
             counts, unreadable, analysis.unpaired, analysis.incident.logs.sampling_rate
         ),
@@ -189,67 +189,6 @@ def incomplete(analysis: Analysis) -> list[str]:
         flags.append("UTC was assumed for: " + ", ".join(analysis.assumed_nodes))
     flags += [f"capacity: {warning}" for warning in analysis.capacity.warnings]
     return flags
-
-
-def _ongoing(analysis: Analysis, affected: pl.DataFrame) -> doc.Ongoing:
-    over_limit = flag("over_limit") | flag("limit_uncertain") | flag("placeholder_prefill")
-    rows = analysis.requests.select(
-        "received_at", "prompt_tokens", "tier", out=flag("out_of_scope"), over=over_limit
-    ).filter(pl.col("received_at").is_not_null())
-    last_record = rows["received_at"].max()
-    last = affected["received_at"].max()
-    if last_record is None:
-        return doc.Ongoing("cannot tell", "No record with a time was read.", None, None, 0, 0, 0, 0)
-    since = rows if last is None else rows.filter(pl.col("received_at") > last)
-    over = int(since["over"].sum())
-    longest = _served_as_long(since, affected)
-    start = _int(rows["received_at"].min() if last is None else last)
-    seen, total = hours_covered(analysis.coverage, start, _int(last_record) + 1)
-    answer, sentence = _still(last, over, longest, since.height, total)
-    return doc.Ongoing(
-        answer,  # type: ignore[arg-type]
-        sentence,
-        None if last is None else stamp(_int(last)),
-        stamp(_int(last_record)),
-        since.height,
-        over + longest,
-        total,
-        seen,
-    )
-
-
-def _served_as_long(since: pl.DataFrame, affected: pl.DataFrame) -> int:
-    """Count later prompts as long as an affected one that were served rightly."""
-    shortest = affected["prompt_tokens"].min()
-    if shortest is None:
-        return 0
-    return since.filter(
-        (pl.col("prompt_tokens") >= shortest)
-        & (pl.col("tier") == "ruled_out")
-        & ~pl.col("over")
-        & ~pl.col("out")
-    ).height
-
-
-def _still(last: object, over: int, longest: int, since: int, hours: int) -> tuple[str, str]:
-    if last is None and over:
-        return "no", f"No affected response, although {over:,} prompts were over the limit."
-    if last is None:
-        return (
-            "cannot tell",
-            "No affected response, and no prompt over the limit that would show one.",
-        )
-    if over + longest:
-        handled = (
-            f"Since the last affected response, {over + longest:,} prompts of that size were "
-            f"refused, stopped or served rightly, among {since:,} requests in {hours:,} hours."
-        )
-        return "no", handled
-    nothing = (
-        f"No prompt of that size is in the {hours:,} hours of logs since the last affected "
-        f"response ({since:,} requests): nothing shows that it has stopped."
-    )
-    return "cannot tell", nothing
 
 
 def _funnel(rows: pl.DataFrame) -> list[doc.Step]:

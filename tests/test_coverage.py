@@ -59,16 +59,24 @@ def long_one(hour: int, **values: Any) -> dict[str, Any]:
 
 AFFECTED = {"transferred_pages": 1, "completion_tokens": 9}
 SERVED = {"transferred_pages": 80, "completion_tokens": 9}
+UNSENT = {"transferred_pages": 1, "completion_tokens": 0}
+REFUSED = {"rejected": True, "http_status": 400}
+WINDOW = {"rejection_code": "context_exceeded"}
 
 
 @pytest.mark.parametrize(
     ("records", "answer"),
     [
         ([], "cannot tell"),
-        ([long_one(1, **AFFECTED)], "cannot tell"),
+        ([long_one(1, **AFFECTED)], "yes"),
         ([long_one(1, **AFFECTED), *busy([2, 3], 5)], "cannot tell"),
         ([long_one(1, **AFFECTED), long_one(2, **SERVED)], "no"),
-        ([long_one(1, **SERVED), long_one(2, **AFFECTED)], "cannot tell"),
+        ([long_one(1, **SERVED), long_one(2, **AFFECTED)], "yes"),
+        ([long_one(1, **AFFECTED), long_one(2, **UNSENT)], "yes"),
+        ([long_one(1, **AFFECTED), long_one(2, **UNSENT), *busy([4], 5)], "cannot tell"),
+        ([long_one(1, **AFFECTED), long_one(2, **SERVED), long_one(3, **UNSENT)], "yes"),
+        ([long_one(1, **AFFECTED), long_one(2, **UNSENT), long_one(3, **REFUSED)], "no"),
+        ([long_one(1, **AFFECTED), long_one(3, **REFUSED, **WINDOW)], "cannot tell"),
         ([long_one(1, **SERVED)], "no"),
     ],
 )

@@ -180,7 +180,7 @@ def test_the_first_screen_says_what_the_document_says(incident, page):
         "155 to 208 (arithmetic)",
         "Still happening: ? cannot tell",
         "13 of 13",
-        "forensics notify",
+        "notifications.csv",
         "affected_requests.csv",
         "affected_tenants.csv",
         "not_assessable.parquet",
