@@ -55,7 +55,7 @@ class Table:
     def _repr_html_(self) -> str:
         shown = min(SHOWN, len(self))
         title = html.escape(f"{self.name}: {shown} of {len(self):,} rows")
-        with pl.Config(tbl_rows=SHOWN, tbl_cols=-1):
+        with pl.Config(tbl_rows=SHOWN, tbl_cols=-1, tbl_hide_dataframe_shape=True):
             body = self._frame.head(SHOWN)._repr_html_()
         return f"<p><strong>{title}</strong></p>{body}"
 

@@ -31,8 +31,9 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     """
     frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
     frame = frame.with_row_index("observation")
-    direct = _by_transfer(frame.filter(pl.col("transfer_id").is_not_null()))
-    rest = frame.filter(pl.col("transfer_id").is_null())
+    # One chunk each: with an empty one in front, format() ends in a panic.
+    direct = _by_transfer(frame.filter(pl.col("transfer_id").is_not_null()).rechunk())
+    rest = frame.filter(pl.col("transfer_id").is_null()).rechunk()
     attached, alone = _by_request(rest, direct)
     flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
     joined = pl.concat(

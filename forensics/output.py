@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,10 +24,11 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         OutputExistsError: ``target`` is there and ``force`` is not set.
         UsageError: its parent cannot be written.
     """
-    if target.exists() and not force:
+    there = os.path.lexists(target)
+    if there and not force:
         raise OutputExistsError(f"{target} exists; --force replaces it")
-    if target.exists() and not target.is_dir():
-        raise OutputExistsError(f"{target} is no folder; it is not replaced")
+    if there and (target.is_symlink() or not target.is_dir()):
+        raise OutputExistsError(f"{target} is a link or no folder; it is not replaced")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
@@ -45,9 +46,28 @@ def _move(made: Path, target: Path, *, force: bool) -> None:
         os.rename(made, target)  # noqa: PTH104 -- fails where the target came to be meanwhile
         return
     old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-    target.rename(old / target.name)
-    made.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+    kept = old / target.name
+    try:
+        target.rename(kept)
+        made.rename(target)
+    except BaseException:
+        if kept.exists() and not target.exists():
+            kept.rename(target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def refuse_inputs(target: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
+    """Raise where an input lies in the folder that would be replaced: it is evidence.
+
+    Raises:
+        UsageError: one does.
+    """
+    folder = target.resolve()
+    for name in inputs:
+        if Path(name).resolve().is_relative_to(folder):
+            raise UsageError(f"{target} holds an input ({name}); it is not replaced")
 
 
 def write_private(path: Path, data: bytes) -> None:

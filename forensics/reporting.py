@@ -12,8 +12,9 @@ from forensics import tables
 from forensics.coverage import hours_covered
 from forensics.lineage import LINEAGE_TABLE
 from forensics.manifest import manifest
-from forensics.output import whole_folder, write_private
+from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.report.html import render
+from forensics.sources.files import STDIN
 
 if TYPE_CHECKING:
     from forensics.case import Case
@@ -32,6 +33,7 @@ class Report:
 
 def write_report(case: Case, out: Path, *, force: bool = False) -> Report:
     """Write all files of a report into ``out``; see :meth:`forensics.Case.report`."""
+    refuse_inputs(out, [facts.name for facts in case.analysis.files if facts.name != STDIN])
     with whole_folder(out, force=force) as folder:
         begun = time.perf_counter()
         exposure = case.exposure()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
@@ -35,11 +36,29 @@ def run(
     # A forked child would inherit the threads of Polars in an unknown state.
     context = multiprocessing.get_context("spawn")
     states = []
-    with ProcessPoolExecutor(min(workers, len(shards)), mp_context=context) as pool:
-        for number, state in enumerate(pool.map(function, shards)):
-            states.append(state)
-            done(number)
+    count = min(workers, len(shards))
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_leave_interrupts) as pool:
+        try:
+            for number, state in enumerate(pool.map(function, shards)):
+                states.append(state)
+                done(number)
+        except BaseException:
+            _stop(pool)
+            raise
     return states
+
+
+def _leave_interrupts() -> None:
+    """Let the parent answer Ctrl-C, which reaches the whole group; it ends its children."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the children now: the files that they are at may be long."""
+    children = list((pool._processes or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for child in children:
+        child.terminate()
 
 
 def available_workers() -> int:

@@ -22,11 +22,15 @@ BLOCK_BYTES = 4 << 20
 LONGEST_LINE = 64 << 20
 """A longer line is counted as unreadable; it could not be held in bounded memory."""
 
-_SLICE = 64 << 10
+TOO_LONG = f"line longer than {LONGEST_LINE >> 20} MiB"
+
+_SLICE = 4 << 10
+"""Compressed bytes taken at a time: even 32,768-fold, as zstd can, they fit into memory."""
 
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
+_MAGIC_BYTES = 8
 
 
 class DamagedStreamError(Exception):
@@ -64,13 +68,19 @@ class Opened:
         self.bytes_read = 0
         self._progress = progress
         self._hash = hashlib.sha256()
-        self._first: Block | None = None
+        self.magic = b""
+        """The first bytes on disk."""
+        self._first: list[bytes] = []
+        self._damage: DamagedStreamError | None = None
 
     def __enter__(self) -> Opened:
         path = self.source.path
         stream = sys.stdin.buffer if path is None else path.open("rb")
         self._stream = cast("io.BufferedReader", stream)
-        self._blocks = _lines(self._plain())
+        # Not peek(): on a pipe it may show fewer bytes than will come.
+        self.magic = self._stream.read(_MAGIC_BYTES)
+        self._on_disk = self._raw()
+        self._plain = _drop_bom(_decompress(self.magic, self._on_disk))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,47 +88,58 @@ class Opened:
             self._stream.close()
 
     @property
-    def magic(self) -> bytes:
-        """The first bytes on disk, not consumed."""
-        return self._stream.peek(8)[:8]
-
-    @property
     def sha256(self) -> str:
         """Hash of all bytes read so far, hexadecimal."""
         return self._hash.hexdigest()
 
     def head(self) -> bytes:
-        """Return the first block's bytes, decompressed; they are read again by blocks()."""
-        if self._first is None:
-            self._first = next(self._blocks, Block(b"", 1, 0))
-        return self._first.data
+        """Return the first :data:`BLOCK_BYTES`, decompressed; they are read again later.
+
+        As many of them whether compressed or not, so that the same file is told alike.
+
+        Raises:
+            DamagedStreamError: not one byte could be decompressed.
+        """
+        try:
+            while sum(map(len, self._first)) < BLOCK_BYTES:
+                self._first.append(next(self._plain))
+        except StopIteration:
+            pass
+        except DamagedStreamError as error:
+            if not any(self._first):
+                raise
+            self._damage = error
+        return b"".join(self._first)[:BLOCK_BYTES]
 
     def blocks(self) -> Iterator[Block]:
         """Yield blocks of whole lines, about :data:`BLOCK_BYTES` each."""
-        if self._first is not None:
-            yield self._first
-        yield from self._blocks
+        return _lines(self._content())
 
     def whole(self) -> io.BytesIO:
-        """Return all bytes in memory, for formats that need random access."""
-        return io.BytesIO(b"".join(self._raw()))
+        """Return all bytes in memory, decompressed, for formats that need random access."""
+        return io.BytesIO(b"".join(self._content()))
 
     def drain(self) -> None:
         """Read to the end, for the hash alone."""
-        for _ in self._raw():
+        for _ in self._on_disk:
             pass
 
+    def _content(self) -> Iterator[bytes]:
+        """Yield the decompressed bytes without a byte order mark, what head() saw included."""
+        yield from self._first
+        self._first = []
+        if self._damage is not None:
+            raise self._damage
+        yield from self._plain
+
     def _raw(self) -> Iterator[bytes]:
-        while chunk := self._stream.read(BLOCK_BYTES):
+        held = self.magic
+        while chunk := held + self._stream.read(BLOCK_BYTES - len(held)):
+            held = b""
             self._hash.update(chunk)
             self.bytes_read += len(chunk)
             self._progress(len(chunk))
             yield chunk
-
-    def _plain(self) -> Iterator[bytes]:
-        """Yield the decompressed bytes; a byte order mark is dropped."""
-        magic = self.magic
-        yield from _drop_bom(_decompress(magic, self._raw()))
 
 
 def _decompress(magic: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -135,20 +156,25 @@ def _decompress(magic: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
 def _members(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
     """Yield the plain bytes of one or more compressed members, one after the other."""
     machine, offset, fresh = make(), 0, True
+    held: list[bytes] = []
+    size = 0
     for data in _slices(chunks):
         while data:
             try:
                 out = machine.decompress(data)
             except (zlib.error, zstandard.ZstdError):
+                yield b"".join(held)
                 raise DamagedStreamError("corrupt compressed data", offset) from None
-            offset += len(out)
-            fresh = False
-            if out:
-                yield out
+            offset, size, fresh = offset + len(out), size + len(out), False
+            held.append(out)
             data = b""
             if getattr(machine, "eof", False):
                 data = getattr(machine, "unused_data", b"").lstrip(b"\0")
                 machine, fresh = make(), True
+        if size >= BLOCK_BYTES:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)
     if not fresh:
         raise DamagedStreamError("compressed data ends early", offset)
 
@@ -170,11 +196,18 @@ def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
+def _cut(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Cut chunks that unfolded far, so that a long line is met the same way however packed."""
+    for chunk in chunks:
+        for start in range(0, len(chunk), BLOCK_BYTES):
+            yield chunk[start : start + BLOCK_BYTES]
+
+
 def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
     """Cut a stream of bytes into blocks that end at a line end."""
     held: list[bytes] = []
     size, line, offset, skipping = 0, 1, 0, False
-    for chunk in chunks:
+    for chunk in _cut(chunks):
         cut = chunk.rfind(b"\n") + 1
         if skipping:
             if not cut:
@@ -183,6 +216,11 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
             end = chunk.find(b"\n") + 1
             offset, line, skipping = offset + end, line + 1, False
             chunk, cut = chunk[end:], cut - end
+        first = chunk.find(b"\n") + 1
+        if first and size + first - 1 > LONGEST_LINE:
+            yield Block(b"", line, offset, TOO_LONG)
+            offset, line, held, size = offset + size + first, line + 1, [], 0
+            chunk, cut = chunk[first:], cut - first
         if cut:
             data = b"".join((*held, chunk[:cut]))
             yield Block(data, line, offset)
@@ -193,7 +231,7 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
             held.append(rest)
             size += len(rest)
         if size > LONGEST_LINE:
-            yield Block(b"", line, offset, f"line longer than {LONGEST_LINE >> 20} MiB")
+            yield Block(b"", line, offset, TOO_LONG)
             offset, held, size, skipping = offset + size, [], 0, True
     if held:
         yield Block(b"".join(held), line, offset)

@@ -16,11 +16,15 @@ _ROTATION = re.compile(
 
 @dataclass(frozen=True)
 class Context:
-    """The incident, the number of the file in this run, its shown name and its node."""
+    """The incident, the number of the file in this run, its shown name and its node.
+
+    ``label`` names the file in place of an identifier; unique among the inputs.
+    """
 
     incident: Incident
     number: int
     name: str
+    label: str = ""
 
     @property
     def node(self) -> str:
@@ -47,4 +51,5 @@ class Context:
 
     def where(self, line: int) -> str:
         """Name a line in place of an identifier that may not be kept."""
-        return f"{PurePath(self.name).name}:{line}"
+        label = re.sub(r"\s", "_", self.label or PurePath(self.name).name)
+        return f"{label}:{line}"

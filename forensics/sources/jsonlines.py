@@ -8,6 +8,7 @@ on as text, for :mod:`forensics.sources.values` to judge.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ import msgspec
 import polars as pl
 from msgspec import Meta, Raw, Struct
 
+from forensics.errors import IncidentError
 from forensics.schema import CONFIG_KEYS, Kind
 from forensics.sources.blocks import Block
 from forensics.sources.parsed import Unread
@@ -73,6 +75,9 @@ class JsonColumns:
     Args:
         paths: column name to the path of keys that leads to its value.
         kinds: column name to how its value is read.
+
+    Raises:
+        IncidentError: two paths lead to one value, or one runs through another's.
     """
 
     def __init__(self, paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> None:
@@ -82,8 +87,10 @@ class JsonColumns:
             for key in path[:-1]:
                 inner = node.setdefault(key, {})
                 if isinstance(inner, _Leaf):
-                    raise ValueError(f"{'.'.join(path)} runs through a value")
+                    raise IncidentError(f"{'.'.join(path)}: {key!r} is read as a value already")
                 node = inner
+            if path[-1] in node:
+                raise IncidentError(f"{'.'.join(path)} is read as something else already")
             node[path[-1]] = _Leaf(kinds[column], column)
         self._tree = tree
         self._strict = msgspec.json.Decoder(_struct(tree, strict=True))
@@ -93,15 +100,20 @@ class JsonColumns:
         """Return the columns of a block's lines, and what could not be read."""
         if block.reason is not None:
             return Lines(unread=[Unread(block.line, block.offset, block.reason)], read=1)
-        count = block.data.count(b"\n") + (not block.data.endswith(b"\n"))
+        lines = block.data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
         try:
-            rows = self._strict.decode_lines(block.data)
+            # Not decode_lines(): it takes values apart at any white space, so that two
+            # objects on one line, or one over two lines, would pass.
+            rows = [self._strict.decode(line) for line in lines]
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return self._one_by_one(block)
-        if len(rows) != count or b"\n\n" in block.data:
-            return self._one_by_one(block)
-        lines = pl.int_range(block.line, block.line + count, dtype=pl.Int64, eager=True)
-        return Lines([Batch(_columns(self._tree, rows), lines)], read=count)
+        if not rows:
+            return Lines()
+        last = block.line + len(rows)
+        numbers = pl.int_range(block.line, last, dtype=pl.Int64, eager=True)
+        return Lines([Batch(_columns(self._tree, rows), numbers)], read=len(rows))
 
     def _one_by_one(self, block: Block) -> Lines:
         found, offset = Lines(), block.offset
@@ -111,6 +123,7 @@ class JsonColumns:
         odd_at: list[tuple[int, int]] = []
         for number, line in enumerate(split_lines(block.data), start=block.line):
             at, offset = offset, offset + len(line)
+            line = line.rstrip(b"\r\n")  # inside an open string it would look like another fault
             if not line.strip():
                 found.blank += 1
                 continue
@@ -122,6 +135,8 @@ class JsonColumns:
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                 pass
             row = self._lenient.decode(line)
+            if isinstance(row, str) and b"\\u" in line:
+                row = self._lenient.decode(_paired(line))
             if isinstance(row, str):
                 found.unread.append(Unread(number, at, row))
             else:
@@ -137,6 +152,16 @@ class JsonColumns:
             }
             found.batches.append(_batch(texts, odd_at))
         return found
+
+
+_ESCAPES = re.compile(
+    rb"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<alone>\\u[dD][89a-fA-F]\w\w)"
+)
+
+
+def _paired(line: bytes) -> bytes:
+    """Replace halves of surrogate pairs: loggers cut texts in the middle of a character."""
+    return _ESCAPES.sub(lambda m: b"\\ufffd" if m["alone"] else m[0], line)
 
 
 def split_lines(data: bytes) -> Iterator[bytes]:
@@ -247,7 +272,17 @@ class _Lenient:
                 found[node.column] = _scalar(raw, node.kind)
             else:
                 inner = self._inner[key].decode(bytes(raw))
-                found |= inner if isinstance(inner, dict) else {}
+                found |= inner if isinstance(inner, dict) else self._inner[key].misfit()
+        return found
+
+    def misfit(self) -> dict[str, str | None]:
+        """Return all columns below a key whose value is no object, as values that fit nothing."""
+        found: dict[str, str | None] = {}
+        for key, node in self._tree.items():
+            if isinstance(node, _Leaf):
+                found[node.column] = NOT_A_VALUE
+            else:
+                found |= self._inner[key].misfit()
         return found
 
 

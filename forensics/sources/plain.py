@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Protocol
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.lib import ArrowException
 
 from forensics.incident import Incident
 from forensics.sources import records
-from forensics.sources.blocks import Opened
+from forensics.sources.blocks import LONGEST_LINE, Block, Opened
 from forensics.sources.context import Context
-from forensics.sources.jsonlines import JsonColumns, Path
+from forensics.sources.jsonlines import JsonColumns, Path, split_lines
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import KINDS, Raw
-from forensics.sources.values import NOT_A_VALUE
+from forensics.sources.values import NOT_A_VALUE, first_value, flattened
 
 
 class _Reader(Protocol):
@@ -40,6 +42,43 @@ def names(incident: Incident) -> dict[str, str]:
     mapped = dict(incident.columns)
     taken = set(mapped.values())
     return {**{name: name for name in KINDS if name not in taken}, **mapped}
+
+
+_SNIFFED = 100
+
+
+_TELLING = {"request_id", "transfer_id", "received_at", "pool_tokens", "effective_at", "marker"}
+
+
+def told_by(columns: set[str]) -> bool:
+    """Say whether these columns make a plain file.
+
+    Other formats have token counts and models too; a record needs an id, a time or a pool.
+    """
+    return len(columns) > 1 and not columns.isdisjoint(_TELLING)
+
+
+def known_columns(head: bytes, incident: Incident) -> set[str]:
+    """Return which of our columns the first JSON lines hold, as their own keys.
+
+    Where no line can be read, keys are counted wherever they stand.
+    """
+    columns = _json_columns(incident)
+    lines = [line for line in split_lines(head) if line.lstrip().startswith(b"{")]
+    found: set[str] = set()
+    readable = False
+    for line in lines[:_SNIFFED]:
+        for batch in columns.read(Block(line, 1, 0)).batches:
+            readable = True
+            found |= {name for name, series in batch.columns.items() if series.count()}
+    if readable:
+        return found
+    text = b"".join(lines[:_SNIFFED])
+    return {
+        ours
+        for name, ours in names(incident).items()
+        if re.search(rb'"' + re.escape(name.encode()) + rb'"\s*:', text)
+    }
 
 
 def read_ndjson(opened: Opened, context: Context) -> Iterator[Parsed]:
@@ -73,13 +112,15 @@ def _json_columns(incident: Incident) -> JsonColumns:
 
 def _merge_tenant(columns: dict[str, pl.Series]) -> dict[str, pl.Series]:
     """Fill the tenant from the stated paths, the first that has one."""
-    extra = sorted(name for name in columns if name.startswith(_TENANT))
+    extra = sorted(
+        (name for name in columns if name.startswith(_TENANT)),
+        key=lambda name: int(name.removeprefix(_TENANT)),
+    )
+    if not extra:
+        return columns
     found = {name: series for name, series in columns.items() if name not in extra}
-    for name in extra:
-        series = columns[name].alias("tenant_id")
-        found["tenant_id"] = (
-            found["tenant_id"].fill_null(series) if "tenant_id" in found else series
-        )
+    order = ["tenant_id", *extra] if "tenant_id" in found else extra
+    found["tenant_id"] = first_value([columns[name] for name in order]).alias("tenant_id")
     return found
 
 
@@ -109,11 +150,15 @@ def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
     A row with the wrong number of fields is unreadable. When it spans several lines
     (a broken quote swallows its neighbours), each of them counts.
     """
-    csv.field_size_limit(2**31 - 1)
+    # As long as a line may be: what follows an open quote must not fill the memory.
+    csv.field_size_limit(LONGEST_LINE)
     text = _TextLines(opened)
-    rows = _Rows(csv.reader(text))
+    rows = _Rows(csv.reader(text, strict=True))
     header = next(rows, [])
-    wanted = names(context.incident)
+    if header is None:
+        yield Parsed(read=1, unread=[Unread(1, 0, "CSV header that cannot be parsed")])
+        header = []
+    wanted = _flat_names(context.incident)
     picked = [
         (at, wanted[name.strip()]) for at, name in enumerate(header) if name.strip() in wanted
     ]
@@ -125,8 +170,15 @@ def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
             return
 
 
+def _flat_names(incident: Incident) -> dict[str, str]:
+    """Return names as :func:`names` does, and those that hold the tenant, for flat formats."""
+    paths = enumerate(incident.logs.tenant_from)
+    own = names(incident)
+    return {path: f"{_TENANT}{position}" for position, path in paths if path not in own} | own
+
+
 class _Rows:
-    """Rows of a CSV reader that goes on after a row it cannot parse (an empty row then)."""
+    """Rows of a CSV reader that goes on after a row it cannot parse (None then)."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -134,11 +186,11 @@ class _Rows:
     def __iter__(self) -> _Rows:
         return self
 
-    def __next__(self) -> list[str]:
+    def __next__(self) -> list[str] | None:
         try:
             return next(self._reader)
         except csv.Error:
-            return [""]
+            return None
 
     @property
     def line_num(self) -> int:
@@ -163,6 +215,7 @@ class _TextLines:
         block = next(self._blocks)
         if block.reason is not None:
             self.too_long.append(Unread(block.line, block.offset, block.reason))
+            return "\n"  # stands for the line, so that those after it keep their numbers
         self._lines = iter(io.BytesIO(block.data))
         return next(self)
 
@@ -184,11 +237,15 @@ def _csv_batch(
         more = True
         line, after = before + 1, rows.line_num
         spanned, before = after - before, after
-        if not row:
+        if row == []:
             parsed.notes["blank line"] += 1
-        elif len(row) != width:
+        elif row is None or len(row) != width:
             parsed.read += spanned
-            reason = f"{len(row)} fields where the header has {width}"
+            reason = (
+                "row that is no CSV: a quote or a line end out of place"
+                if row is None
+                else f"{len(row)} fields where the header has {width}"
+            )
             parsed.unread += [Unread(line + step, None, reason) for step in range(spanned)]
         else:
             parsed.read += 1
@@ -196,15 +253,23 @@ def _csv_batch(
             lines.append(line)
     parsed.read += len(text.too_long)
     parsed.unread += text.too_long
+    parsed.notes["blank line"] -= len(text.too_long)
     text.too_long = []
     if kept:
-        columns = {
-            name: pl.Series(name, [_utf8(cell) for cell in cells], dtype=pl.String)
-            for (_, name), cells in zip(picked, zip(*kept, strict=True), strict=True)
-        }
-        raw = Raw(columns, pl.Series(lines, dtype=pl.Int64), None, context.stated_node)
+        columns: dict[str, pl.Series] = {}
+        for (_, name), cells in zip(picked, zip(*kept, strict=True), strict=True):
+            series = pl.Series(name, [_utf8(cell) for cell in cells], dtype=pl.String)
+            columns[name] = _agreed(columns[name], series) if name in columns else series
+        at = pl.Series(lines, dtype=pl.Int64)
+        raw = Raw(_merge_tenant(columns), at, None, context.stated_node)
         records.add(_with_node(raw), context, parsed)
     return more
+
+
+def _agreed(first: pl.Series, second: pl.Series) -> pl.Series:
+    """Return what two columns of one name hold; where they differ it is no value."""
+    nothing = pl.repeat(NOT_A_VALUE, len(first), dtype=pl.String, eager=True)
+    return first.zip_with(first == second, nothing)
 
 
 def _utf8(cell: str) -> str:
@@ -221,17 +286,36 @@ def read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
     data = opened.whole()
     try:
         file = pq.ParquetFile(data)
-        wanted = names(context.incident)
+        wanted = _flat_names(context.incident)
         picked = [name for name in file.schema_arrow.names if name in wanted]
         first = 1
         for batch in file.iter_batches(PARQUET_ROWS, columns=picked):
-            frame = pl.DataFrame(batch)
+            frame = pl.DataFrame(_checked(batch))
             parsed = Parsed(read=frame.height)
             lines = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
-            columns = {wanted[name]: frame[name] for name in picked}
-            raw = Raw(columns, lines, None, context.stated_node)
+            columns = {wanted[name]: flattened(frame[name]) for name in picked}
+            raw = Raw(_merge_tenant(columns), lines, None, context.stated_node)
             records.add(_with_node(raw), context, parsed)
             first += frame.height
             yield parsed
-    except (ArrowException, OSError, ValueError, pl.exceptions.PolarsError):
+    except (ArrowException, OSError, ValueError, KeyError, pl.exceptions.PolarsError):
         yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])
+
+
+def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the batch with texts as bytes where they are no UTF-8: nothing else checks them."""
+    try:
+        batch.validate(full=True)
+    except ArrowException:
+        return pa.RecordBatch.from_arrays(
+            [_as_bytes(column) for column in batch.columns], names=batch.schema.names
+        )
+    return batch
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.cast(pa.large_binary())
+    return column

@@ -33,7 +33,8 @@ class Raw:
     """Raw columns under schema names, with where each row stands.
 
     ``require_zone`` makes a row whose time has no zone unreadable; engine logs
-    leave it False and have their zone inferred later.
+    leave it False and have their zone inferred later. ``hop`` is the side of engine
+    records, as the reader told it; it is not one of the columns then.
     """
 
     columns: Mapping[str, pl.Series]
@@ -41,6 +42,7 @@ class Raw:
     offsets: pl.Series | None = None
     node: str | None = None
     require_zone: bool = True
+    hop: pl.Series | None = None
 
 
 def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> None:
@@ -49,6 +51,8 @@ def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> 
     ``only`` names the field of ``parsed`` that all rows are known to belong to.
     """
     frame, naive = _typed(raw, context, parsed)
+    if raw.hop is not None:
+        frame = frame.with_columns(raw.hop.alias("hop"))
     kinds = _kind(frame) if only is None else pl.lit(_KIND_OF[only])
     zoneless = pl.lit(naive) & pl.lit(raw.require_zone)
     state = frame.select(
@@ -103,17 +107,22 @@ def _kind(frame: pl.DataFrame) -> pl.Expr:
     def has(name: str) -> pl.Expr:
         return pl.col(name).is_not_null() if name in frame.columns else pl.lit(value=False)
 
-    nothing = ~pl.any_horizontal(
-        [pl.col(name).is_not_null() for name in frame.columns if name != "hop"] or [pl.lit(False)]
-    )
+    def any_of(columns: tuple[Column, ...]) -> pl.Expr:
+        return pl.any_horizontal([has(column.name) for column in columns])
+
+    # Without its pool or marker (unreadable, or left out) a record is still no request.
     return (
-        pl.when(nothing)
-        .then(pl.lit("empty"))
-        .when(has("pool_tokens"))
+        pl.when(has("pool_tokens"))
         .then(pl.lit("capacity"))
         .when(has("marker"))
         .then(pl.lit("marker"))
-        .otherwise(pl.lit("request"))
+        .when(any_of(schema.REQUEST_COLUMNS))
+        .then(pl.lit("request"))
+        .when(any_of(schema.CAPACITY_COLUMNS))
+        .then(pl.lit("capacity"))
+        .when(any_of(schema.MARKER_COLUMNS))
+        .then(pl.lit("marker"))
+        .otherwise(pl.lit("empty"))
     )
 
 

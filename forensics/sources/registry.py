@@ -14,7 +14,7 @@ from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed
 
 _HEAD_LINES = 200
-_ENOUGH_COLUMNS = 2
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
@@ -55,16 +55,16 @@ def _is_sglang(head: bytes, _: Incident) -> str | None:
 def _is_ndjson(head: bytes, incident: Incident) -> str | None:
     if not re.search(rb"^\s*\{", head, re.MULTILINE):
         return None
-    known = [name.encode() for name in plain.names(incident)]
-    seen = sum(1 for name in known if re.search(rb'"' + re.escape(name) + rb'"\s*:', head))
-    return f"JSON lines with {seen} known columns" if seen >= _ENOUGH_COLUMNS else None
+    seen = plain.known_columns(head, incident)
+    return f"JSON lines with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
 def _is_csv(head: bytes, incident: Incident) -> str | None:
     header = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
     known = plain.names(incident)
-    seen = sum(1 for name in header.split(",") if name.strip().strip('"') in known)
-    return f"CSV header with {seen} known columns" if seen >= _ENOUGH_COLUMNS else None
+    names = (name.strip().strip('"') for name in header.split(","))
+    seen = {known[name] for name in names if name in known}
+    return f"CSV header with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
 FORMATS: tuple[Format, ...] = (
@@ -124,13 +124,15 @@ def detect(opened: Opened, incident: Incident) -> tuple[Format, str] | str:
         return "empty file"
     if magic[:1] == b"\x80" and magic[1:2] in b"\x02\x03\x04\x05":
         return "pickle: never opened, it holds content and can run code"
-    if magic.startswith(b"PAR1"):
-        return by_name("plain-parquet"), "Parquet magic number"
-    head = b"\n".join(opened.head().split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
-    for candidate in FORMATS:
-        reason = candidate.sniff(head, incident)
-        if reason is not None:
-            return candidate, reason
+    head = opened.head()
+    if head.startswith(_UTF_16):
+        return "UTF-16 text: convert it to UTF-8"
+    # Most files say it at once; some begin with pages of what other programs printed.
+    for shown in (b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]), head):
+        for candidate in FORMATS:
+            reason = candidate.sniff(shown, incident)
+            if reason is not None:
+                return candidate, reason
     if not head.strip():
         return "no record: only blank lines"
     return "binary file of no known format" if b"\0" in head else "no known format"

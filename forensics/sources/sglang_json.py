@@ -7,9 +7,12 @@ one that stopped or reached a length is decode's. The rest is told by its pair.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import polars as pl
 
-from forensics.schema import ENGINE_HOP, Kind
+from forensics.schema import ENGINE_HOP, Column, Kind
+from forensics.sources import values
 from forensics.sources.blocks import Block
 from forensics.sources.context import Context
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
@@ -36,6 +39,7 @@ _PATHS: dict[str, tuple[Path, Kind]] = {
     "arrived": ((*_META, "request_received_ts"), "measure"),
     "finished": ((*_META, "request_finished_ts"), "measure"),
 }
+_NUMERIC = ("count", "measure")
 _TENANT_PATHS: tuple[Path, ...] = (
     ("headers", "x-tenant-id"),
     ("obj", "custom_labels", "tenant"),
@@ -68,24 +72,36 @@ class RequestLog:
             self._add(Batch(batch.columns, lines), parsed)
 
     def _add(self, batch: Batch, parsed: Parsed) -> None:
-        frame = pl.DataFrame([series.alias(name) for name, series in batch.columns.items()])
-        for name, (_, kind) in _PATHS.items():
-            if name not in frame.columns:
-                frame = frame.with_columns(pl.lit(None, dtype=_RAW[kind]).alias(name))
-        frame = frame.with_columns(
-            pl.col(name).cast(_RAW[kind], strict=False) for name, (_, kind) in _PATHS.items()
-        ).with_columns(line=batch.lines, tenant_id=self._tenant(frame))
+        frame = self._typed(batch, parsed)
+        as_sent = (pl.col("event") == "request.received.openai").fill_null(value=False)
         wanted = pl.col("event").is_in(["request.received", "request.finished"])
-        parsed.ignored["request as the client sent it"] += frame.filter(
-            ~wanted.fill_null(value=False)
-        ).height
+        wanted = wanted.fill_null(value=False)
+        parsed.ignored["request as the client sent it"] += frame.filter(as_sent).height
+        parsed.ignored["other record"] += frame.filter(~wanted & ~as_sent).height
         frame = frame.filter(wanted)
         if frame.height:
             self._emit(frame, parsed)
 
-    def _tenant(self, frame: pl.DataFrame) -> pl.Expr:
-        present = [pl.col(n).cast(pl.String) for n in self._tenants if n in frame.columns]
-        return pl.coalesce(present) if present else pl.lit(None, dtype=pl.String)
+    def _typed(self, batch: Batch, parsed: Parsed) -> pl.DataFrame:
+        """Return all columns; counts and durations typed here, the rest with the rows."""
+        numbers = {n: s for n, s in batch.columns.items() if n in _NUMBERS}
+        bad: Counter[str] = Counter()
+        columns = dict(batch.columns)
+        if numbers:
+            raw = pl.DataFrame([series.alias(name) for name, series in numbers.items()])
+            found = values.typed(raw, _NUMBERS, self._context.incident.logs, bad)
+            columns |= {name: found.frame[name] for name in numbers}
+        for name, count in bad.items():
+            parsed.bad_values[_SHOWN.get(name, name)] += count
+        height = len(batch.lines)
+        series = [
+            columns.get(name, pl.Series(name, [None] * height)).cast(_RAW[kind]).alias(name)
+            for name, (_, kind) in _PATHS.items()
+        ]
+        tenants = [columns[name] for name in self._tenants if name in columns]
+        nothing = pl.Series([None] * height, dtype=pl.String)
+        tenant = values.first_value(tenants) if tenants else nothing
+        return pl.DataFrame(series).with_columns(line=batch.lines, tenant_id=tenant)
 
     def _emit(self, frame: pl.DataFrame, parsed: Parsed) -> None:
         node = self._context.node
@@ -99,11 +115,14 @@ class RequestLog:
         self._clock(frame, parsed)
         rows = frame.select(*_VALUES, lines="line")
         columns = {name: rows[name] for name in rows.columns if name != "lines"}
-        raw = Raw(columns, rows["lines"], None, node, require_zone=False)
+        raw = Raw(columns, rows["lines"], None, node, require_zone=False, hop=frame["hop"])
         add(raw, self._context, parsed)
 
     def _clock(self, frame: pl.DataFrame, parsed: Parsed) -> None:
-        local = pl.col("timestamp").str.to_datetime(strict=False, time_unit="us").to_physical()
+        moment = pl.col("timestamp").str.to_datetime(
+            "%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False
+        )
+        local = moment.to_physical()
         epoch = pl.coalesce(_micros("finished"), _micros("received"))
         offset = local - epoch
         quarters = ((offset + QUARTER_HOUR // 2) // QUARTER_HOUR) * QUARTER_HOUR
@@ -112,6 +131,20 @@ class RequestLog:
             parsed.clock[self._context.node, value] += count
 
 
+_NUMBERS = {name: Column(name, kind, "") for name, (_, kind) in _PATHS.items() if kind in _NUMERIC}
+_SHOWN = {
+    "prompt": "prompt_tokens",
+    "completion": "completion_tokens",
+    "cached": "cached_tokens",
+    "status": "http_status",
+    "received": "received_at",
+    "arrived": "received_at",
+    "finished": "finished_at",
+    "forward": "prefill_ms",
+    "prefilled": "prefill_ms",
+}
+_LAST_SECOND = 253_402_300_799
+"""End of the year 9999."""
 _RAW: dict[Kind, pl.DataType] = {
     "time": pl.String(),
     "code": pl.String(),
@@ -124,7 +157,7 @@ _RAW: dict[Kind, pl.DataType] = {
 
 def _micros(name: str) -> pl.Expr:
     value = pl.col(name)
-    return pl.when(value > 0).then((value * 1_000_000).round().cast(pl.Int64, strict=False))
+    return pl.when(value.is_between(1, _LAST_SECOND)).then((value * 1e6).round().cast(pl.Int64))
 
 
 def _stamp(name: str) -> pl.Expr:
@@ -178,5 +211,4 @@ _VALUES = [
     .when(_ABORTED)
     .then(pl.lit("aborted"))
     .alias("rejection_code"),
-    pl.col("hop"),
 ]

@@ -48,6 +48,7 @@ MESSAGES = {
     "start": ("server_args=", r"(?<args>server_args=)"),
     "ready": ("The server is fired up", r"(?<ready>The server is fired up and ready to roll)"),
 }
+_TOO_OLD = {"Req Time Stats(": "time-stats line of a version before 0.5.12"}
 _IGNORED = {
     "batch line": ("Prefill batch", "Decode batch"),
     "access line": ('" 200', '" 4', '" 5', "INFO:     "),
@@ -61,6 +62,8 @@ def parse(lines: pl.Series, numbers: pl.Series, context: Context, parsed: Parsed
     for (kind,), rows in frame.group_by("kind", maintain_order=True):
         if kind in MESSAGES:
             _message(str(kind), rows, context, parsed)
+        elif kind in _TOO_OLD.values():
+            parsed.unread += [Unread(line, None, str(kind)) for line in rows["line"].to_list()]
         else:
             parsed.ignored[str(kind)] += rows.height
 
@@ -76,6 +79,7 @@ def _kinds() -> pl.Expr:
             (text.str.contains(literal, literal=True), kind)
             for kind, (literal, _) in MESSAGES.items()
         ),
+        *((text.str.contains(old, literal=True), reason) for old, reason in _TOO_OLD.items()),
         *((text.str.contains_any(list(literals)), kind) for kind, literals in _IGNORED.items()),
     ]
     told = [pl.when(condition).then(pl.lit(kind)) for condition, kind in kinds]

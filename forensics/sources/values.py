@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -25,8 +25,10 @@ NOT_A_VALUE = "\0"
 _MICROS = {"s": 1_000_000, "ms": 1_000, "us": 1, "ns": 1}
 _RFC3339 = (
     r"^\s*(?<date>\d{4}-\d{2}-\d{2})[Tt ](?<clock>\d{2}:\d{2}:\d{2})"
-    r"(?:[.,](?<fraction>\d{1,12}))?\s?(?<zone>[Zz]|[+-]\d{2}:?\d{2}|UTC)?\s*$"
+    r"(?:[.,](?<fraction>\d{1,12}))?\s?(?<zone>[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d|UTC)?\s*$"
 )
+_FIRST_TIME, _LAST_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999
+"""Years 1 to 9999: beyond them no calendar of ours goes, and no log is from there."""
 _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _SETTING = re.compile(r"[A-Za-z0-9_.:+-]{1,48}")
 _TRUE = ("true", "1", "t", "yes")
@@ -53,7 +55,7 @@ def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Cou
     an absent value. Times come back as microseconds of UTC; rows without a zone
     are read in ``logs.timezone`` when that is set and marked naive otherwise.
     """
-    raw = raw.select(_flattened(raw[name]) for name in raw.columns)
+    raw = raw.select(flattened(raw[name]) for name in raw.columns)
     plain = [name for name in raw.columns if columns[name].kind != "time"]
     frame = (
         raw.lazy()
@@ -79,16 +81,35 @@ def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Cou
     return Typed(frame.select(plain).hstack(times), naive, lost.select(ids))
 
 
-def _flattened(raw: pl.Series) -> pl.Series:
+def first_value(columns: Sequence[pl.Series]) -> pl.Series:
+    """Return the first text of each row that is a value at all; texts only."""
+    named = [flattened(series).cast(pl.String).alias(f"{at}") for at, series in enumerate(columns)]
+    frame = pl.DataFrame(named)
+    there = [
+        pl.when(pl.col(name).is_not_null() & ~pl.col(name).is_in(["", NOT_A_VALUE])).then(name)
+        for name in frame.columns
+    ]
+    return frame.select(pl.coalesce(*there, *frame.columns).alias("first")).to_series()
+
+
+def flattened(raw: pl.Series) -> pl.Series:
+    """Return a column of any type as text, number, flag or time; an object fits no type."""
     if raw.dtype in (pl.Categorical, pl.Enum):
         return raw.cast(pl.String)
     if raw.dtype == pl.Binary:
-        return raw.cast(pl.String, strict=False)
+        return pl.Series(raw.name, [_utf8(value) for value in raw], dtype=pl.String)
     if isinstance(raw.dtype, pl.Decimal):
         return raw.cast(pl.Float64)
     if raw.dtype.is_nested():
         return pl.Series(raw.name, [NOT_A_VALUE] * len(raw), dtype=pl.String)
     return raw
+
+
+def _utf8(value: bytes | None) -> str | None:
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return NOT_A_VALUE
 
 
 def _present(name: str, dtype: pl.DataType) -> pl.Expr:
@@ -203,12 +224,13 @@ def _time(raw: pl.Series, logs: Logs) -> tuple[pl.Series, pl.Series, pl.Series]:
         values, naive = _time_from_datetime(raw)
     else:
         values, naive = _time_from_number(raw, logs), _none(raw)
-    present = raw.to_frame("x").select(_present("x", raw.dtype)).to_series()
-    lost = present & values.is_null()
+    known = pl.col("x").is_between(_FIRST_TIME, _LAST_TIME)
+    values = values.to_frame("x").select(pl.when(known).then("x").alias("x")).to_series()
     if logs.timezone is not None and naive.any():
-        zoned = _in_zone(values, logs.timezone)
-        return zoned.zip_with(naive, values), _none(raw), lost
-    return values, naive, lost
+        values = _in_zone(values, logs.timezone).zip_with(naive, values)
+        naive = _none(raw)
+    present = raw.to_frame("x").select(_present("x", raw.dtype)).to_series()
+    return values, naive & values.is_not_null(), present & values.is_null()
 
 
 def _none(raw: pl.Series) -> pl.Series:

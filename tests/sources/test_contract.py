@@ -1,0 +1,104 @@
+"""What every registered format has to have and to hold back."""
+
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from forensics.incident import Incident
+from forensics.sources.blocks import Opened
+from forensics.sources.files import expand
+from forensics.sources.registry import FORMATS, Format, by_name, detect
+
+DATA = Path(__file__).parents[1] / "_data" / "sources"
+
+
+def parquet() -> bytes:
+    buffer = io.BytesIO()
+    pl.read_csv(DATA / "plain.csv").write_parquet(buffer)
+    return buffer.getvalue()
+
+
+POSITIVE = {
+    "plain-parquet": ("plain.parquet", parquet),
+    "sglang": ("sglang.log", (DATA / "sglang.log").read_bytes),
+    "plain-ndjson": ("plain.ndjson", (DATA / "plain.ndjson").read_bytes),
+    "plain-csv": ("plain.csv", (DATA / "plain.csv").read_bytes),
+}
+# Near misses: each would be taken by a careless look.
+NEGATIVE = {
+    "plain-parquet": b"PAR2 is not it\nrequest_id\n",
+    "sglang": b"[2026-02-03 04:05:06] INFO 02-03 core.py: Waiting for 1 request\n",
+    "plain-ndjson": b'{"text": "it says \\"request_id\\": 1, \\"tenant_id\\": 2", "n": 1}\n',
+    "plain-csv": b"name,the request_id and tenant_id of it\nx,y\n",
+}
+
+
+@pytest.fixture(params=FORMATS, ids=lambda form: form.name)
+def form(request: pytest.FixtureRequest) -> Format:
+    return request.param
+
+
+def told(path: Path) -> tuple[Format, str] | str:
+    with Opened(expand(path)[0]) as opened:
+        return detect(opened, Incident())
+
+
+def test_names_and_sentences(form):
+    assert by_name(form.name) is form
+    assert form.read.__doc__
+    for text in (form.title, form.shows, form.never_shows):
+        assert text
+        assert text.strip() == text
+
+
+def test_names_are_unique():
+    assert len({form.name for form in FORMATS}) == len(FORMATS)
+
+
+def test_every_format_has_samples():
+    assert set(POSITIVE) == set(NEGATIVE) == {form.name for form in FORMATS}
+
+
+def test_the_positive_sample_is_told_and_read(form, read, tmp_path):
+    name, content = POSITIVE[form.name]
+    seen = read(content(), name)
+    assert seen.facts.format == form.name
+    assert seen.facts.detected_by
+    assert seen.facts.kept > 0
+    assert seen.facts.unread == []
+    assert seen.rows.height > 0
+
+
+def test_the_negative_sample_is_not_taken_for_it(form, tmp_path):
+    path = tmp_path / "negative"
+    path.write_bytes(NEGATIVE[form.name])
+    found = told(path)
+    assert isinstance(found, str) or found[0].name != form.name
+
+
+def test_stated_for_the_wrong_file_it_reads_nothing_and_says_so(form, read):
+    seen = read(NEGATIVE[form.name], "wrong", form=form.name)
+    assert seen.facts.detected_by == "stated"
+    assert seen.rows.height == 0
+    assert seen.facts.unread or seen.facts.ignored
+
+
+def test_no_content_reaches_the_parts(form, read, tmp_path):
+    name, content = POSITIVE[form.name]
+    assert b"CANARY" in pl_bytes(content(), name), "the sample must have some to lose"
+    seen = read(content(), name)
+    for part in seen.reading.parts:
+        assert b"CANARY" not in part.read_bytes()
+        assert "CANARY" not in pl.read_parquet(part).write_csv()
+    for frame in (*seen.reading.capacity, *seen.reading.markers):
+        assert "CANARY" not in frame.write_csv()
+    assert "CANARY" not in repr(seen.facts)
+
+
+def pl_bytes(content: bytes, name: str) -> bytes:
+    """The content as text, also where a column is compressed."""
+    if name.endswith(".parquet"):
+        return pl.read_parquet(io.BytesIO(content)).write_csv().encode()
+    return content

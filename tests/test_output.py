@@ -1,0 +1,216 @@
+"""A folder that appears whole or not at all, for its owner alone."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from forensics import lab, read_logs
+from forensics.cli import run
+from forensics.errors import OutputExistsError, UsageError
+from forensics.output import refuse_inputs, whole_folder, write_private
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "old.txt").write_text("old")
+    return folder
+
+
+def test_a_folder_is_there_at_the_end_and_not_before(tmp_path):
+    target = tmp_path / "deep" / "out"
+    with whole_folder(target) as folder:
+        assert not target.exists()
+        assert folder.parent == target.parent, "a rename must not cross file systems"
+        write_private(folder / "a", b"1")
+    assert tree(tmp_path) == {"deep/out/a": b"1"}
+
+
+def test_modes_whatever_the_umask(tmp_path):
+    before = os.umask(0)
+    try:
+        with whole_folder(tmp_path / "out") as folder:
+            write_private(folder / "a", b"1")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "out" / "a").stat().st_mode) == 0o600
+
+
+def test_every_file_of_a_report_is_private(tmp_path):
+    lab.write_sglang(lab.simulate(lab.small(requests=60)), tmp_path / "logs")
+    assert run(["report", str(tmp_path / "logs"), "-o", str(tmp_path / "out"), "-q"]) == 3
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert modes == {0o600}
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+
+
+def test_what_exists_is_not_touched(old):
+    with pytest.raises(OutputExistsError), whole_folder(old):
+        pass
+    assert tree(old) == {"old.txt": b"old"}
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "dangling"])
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_no_folder_is_not_replaced(tmp_path, old, kind, force):
+    target = tmp_path / "target"
+    if kind == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(old if kind == "link" else tmp_path / "gone")
+    with pytest.raises(OutputExistsError), whole_folder(target, force=force):
+        pass
+    assert os.path.lexists(target)
+    assert tree(old) == {"old.txt": b"old"}
+
+
+def test_force_replaces_as_a_whole(old, tmp_path):
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "new.txt", b"new")
+        assert tree(old) == {"old.txt": b"old"}
+    assert tree(tmp_path) == {"out/new.txt": b"new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_an_error_while_writing_leaves_the_old_folder_and_nothing_else(old, tmp_path, error):
+    def write() -> None:
+        with whole_folder(old, force=True) as folder:
+            write_private(folder / "new.txt", b"new")
+            raise error
+
+    with pytest.raises(error):
+        write()
+    assert tree(tmp_path) == {"out/old.txt": b"old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_an_error_between_the_two_moves_brings_the_old_folder_back(
+    old, tmp_path, monkeypatch, error
+):
+    rename = Path.rename
+
+    def once(self: Path, target: Path) -> Path:
+        if self.name.startswith(".out.") and ".old." not in self.name:
+            raise error
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", once)
+    with pytest.raises(error), whole_folder(old, force=True) as folder:
+        write_private(folder / "new.txt", b"new")
+    assert tree(tmp_path) == {"out/old.txt": b"old"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_came_to_be_meanwhile_is_not_replaced(tmp_path):
+    def write() -> None:
+        with whole_folder(tmp_path / "out") as folder:
+            write_private(folder / "new.txt", b"new")
+            (tmp_path / "out").mkdir()
+            (tmp_path / "out" / "theirs.txt").write_text("theirs")
+
+    with pytest.raises(OSError, match="not empty"):
+        write()
+    assert tree(tmp_path) == {"out/theirs.txt": b"theirs"}
+
+
+def test_a_parent_that_cannot_be_one(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UsageError, match="cannot be written"), whole_folder(tmp_path / "file/out"):
+        pass
+
+
+def test_a_private_file_is_never_written_over(tmp_path):
+    write_private(tmp_path / "a", b"1")
+    with pytest.raises(FileExistsError):
+        write_private(tmp_path / "a", b"2")
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+# --- the commands --------------------------------------------------------------------
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    line = '{"request_id": "r", "received_at": "2026-02-03T04:05:06Z", "prompt_tokens": 5}\n'
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.ndjson").write_text(line)
+    return tmp_path / "logs"
+
+
+def test_report_leaves_what_exists_untouched(logs, old, capsys):
+    assert run(["report", str(logs), "-o", str(old), "-q"]) == 6
+    assert capsys.readouterr().err == f"forensics: {old} exists; --force replaces it\n"
+    assert tree(old) == {"old.txt": b"old"}
+
+
+def test_report_with_force_replaces_as_a_whole(logs, old):
+    assert run(["report", str(logs), "-o", str(old), "-q", "--force"]) == 3
+    assert "old.txt" not in tree(old)
+    assert "report.json" in tree(old)
+
+
+@pytest.mark.parametrize("wrong", [["gone.log"], ["{logs}", "--format", "wrong"]])
+def test_a_failed_report_leaves_the_old_one(logs, old, wrong):
+    arguments = [text.format(logs=logs) for text in wrong]
+    assert run(["report", *arguments, "-o", str(old), "-q", "--force"]) in (2, 4)
+    assert tree(old) == {"old.txt": b"old"}
+
+
+@pytest.mark.parametrize("place", ["render", "write_private", "manifest"])
+def test_an_error_in_the_middle_of_a_report_leaves_the_old_one(
+    logs, old, tmp_path, monkeypatch, place
+):
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "somewhere")
+
+    monkeypatch.setattr(f"forensics.reporting.{place}", fail)
+    assert run(["report", str(logs), "-o", str(old), "-q", "--force"]) == 1
+    assert tree(old) == {"old.txt": b"old"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["logs", "out"]
+
+
+def test_no_space_is_one_clear_sentence(logs, tmp_path, monkeypatch, capsys):
+    def fail(path: Path, _: bytes) -> None:
+        raise OSError(28, "No space left on device", str(path.name))
+
+    monkeypatch.setattr("forensics.reporting.write_private", fail)
+    assert run(["report", str(logs), "-o", str(tmp_path / "out"), "-q"]) == 1
+    assert capsys.readouterr().err == "forensics: report.json: No space left on device\n"
+
+
+@pytest.mark.parametrize("out", ["logs", ".", "logs/a.ndjson"])
+def test_the_logs_are_evidence_and_are_never_replaced(logs, tmp_path, out, capsys):
+    before = tree(tmp_path)
+    code = run(["report", str(logs), "-o", str(tmp_path / out), "-q", "--force"])
+    assert code in (2, 6)
+    assert "not replaced" in capsys.readouterr().err
+    case = read_logs(logs)
+    with pytest.raises((UsageError, OutputExistsError)):
+        case.report(tmp_path / out, force=True)
+    assert tree(tmp_path) == before
+
+
+def test_an_old_report_among_the_logs_is_not_replaced_by_itself(logs, capsys):
+    assert run(["report", str(logs), "-o", str(logs / "out"), "-q"]) == 3
+    before = tree(logs)
+    assert run(["report", str(logs), "-o", str(logs / "out"), "-q", "--force"]) == 2
+    assert "holds an input" in capsys.readouterr().err
+    assert tree(logs) == before
+
+
+def test_inputs_elsewhere_are_no_matter(tmp_path):
+    refuse_inputs(tmp_path / "out", [tmp_path / "out2" / "a", tmp_path / "a", "-"])
