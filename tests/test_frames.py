@@ -96,6 +96,12 @@ def test_no_row_gives_no_row(to_kind, from_kind):
     assert (result.height, result.columns) == (0, [*requests().columns, *ADDED])
 
 
+def test_rows_without_any_known_column_cannot_be_judged(to_kind, from_kind):
+    result = from_kind(judged(to_kind(pl.DataFrame({"note": ["a", "b"]}))))
+    assert result["note"].to_list() == ["a", "b"]
+    assert result["tier"].to_list() == ["not_assessable"] * 2
+
+
 def test_judging_twice_replaces_the_verdict(to_kind, from_kind):
     once = judged(to_kind(requests()))
     assert_frame_equal(from_kind(judged(once)), from_kind(once))

@@ -1,0 +1,1 @@
+"""Speed and memory against bare scans of the same file: ``python -m benchmarks``."""
