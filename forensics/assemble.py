@@ -170,6 +170,8 @@ def _direction(mechanism: str) -> str:
 def incomplete(analysis: Analysis) -> list[str]:
     """Return what is missing of the evidence, in sentences; empty when it is complete."""
     flags = []
+    if not analysis.requests.height:
+        flags.append("no record of a request was read")
     unread = sum(len(f.unread) for f in analysis.files if f.format is not None)
     whole = Counter(u.reason for f in analysis.files if f.format is None for u in f.unread)
     bad = sum(sum(f.bad_values.values()) for f in analysis.files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,10 +59,26 @@ def ensure(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """Name a record that has neither an id nor a hand-off by its place, so that it stays."""
+    """Name a record that has neither an id nor a hand-off by its values, so that it stays.
+
+    Equal ones are numbered: none is a duplicate of another, and the names are the same
+    however the records are spread over files.
+    """
     nameless = pl.col("request_id").is_null() & pl.col("transfer_id").is_null()
-    place = pl.format("unnamed:{}:{}", "file", "line")
-    return frame.with_columns(request_id=pl.when(nameless).then(place).otherwise("request_id"))
+    if not frame.select(nameless.any()).item():
+        return frame
+    rows = frame.with_row_index("_row").filter(nameless).rechunk()
+    values = [
+        pl.col(name).cast(pl.String).fill_null("") for name in _VALUES if name in rows.columns
+    ]
+    keys = rows.select("_row", key=pl.concat_str(values, separator="\x1f"))
+    digests = {key: hashlib.sha256(key.encode()).hexdigest()[:16] for key in set(keys["key"])}
+    digest = pl.col("key").replace_strict(list(digests), list(digests.values()))
+    number = pl.int_range(pl.len()).over("key")
+    names = keys.select("_row", name=pl.format("unnamed:{}:{}", digest, number))
+    named = frame.with_row_index("_row").join(names, on="_row", how="left", maintain_order="left")
+    filled = pl.when(pl.col("name").is_not_null()).then("name").otherwise("request_id")
+    return named.with_columns(request_id=filled).drop("_row", "name")
 
 
 def _sides(frame: pl.DataFrame, roles: pl.DataFrame) -> pl.DataFrame:

@@ -273,9 +273,18 @@ def test_exact_duplicates_count_once_and_are_counted(case_of: CaseOf) -> None:
 
 def test_records_without_any_id_are_kept_and_never_taken_for_duplicates(case_of: CaseOf) -> None:
     same = record(None, tenant_id="acme", prompt_tokens=5, http_status=200)
-    case = case_of(same, same)
-    assert case.requests.polars()["request_id"].str.starts_with("unnamed:").all()
-    assert len(case.requests) == 2
+    other = same | {"prompt_tokens": 6}
+    case = case_of(same, other, same)
+    ids = case.requests.polars()["request_id"]
+    assert ids.str.starts_with("unnamed:").all()
+    assert ids.n_unique() == 3
+    turned = case_of(other, same, same)
+    assert set(turned.requests.polars()["request_id"]) == set(ids)
+
+
+def test_capacity_alone_is_no_evidence_of_anything(case_of: CaseOf) -> None:
+    case = case_of({"node": "p", "pool_tokens": 5, "effective_at": "2026-09-01T12:00:00Z"})
+    assert case.exposure().headline.incomplete == ["no record of a request was read"]
 
 
 def test_a_gateway_record_that_an_engine_record_may_stand_for_is_counted_as_unpaired(
