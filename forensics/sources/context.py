@@ -9,9 +9,13 @@ from pathlib import PurePath
 from forensics.incident import Incident
 
 _GENERIC = {"log", "logs", "stdout", "stderr", "server", "output", "sglang", "vllm", "requests"}
+_PACKED = r"(?:\.(?:gz|zst))?"
+_DATE = r"[._-]\d{4}-?\d{2}-?\d{2}(?:[-_T]?\d{2,6})?"
 _ROTATION = re.compile(
-    r"(-requests)?(\.(log|jsonl|ndjson|json|txt|out|gz|zst|\d{1,5}|\d{4}-?\d{2}-?\d{2}([-_T]?\d{2,6})?))+$"
+    rf"(?:-requests)?(?:{_DATE})?(?:\.(?:log|jsonl|ndjson|json|txt|out)(?:\.\d{{1,5}}|{_DATE})*)?"
+    rf"{_PACKED}$"
 )
+"""What rotation and packing add to a name; a bare number at its end may be a version."""
 
 
 @dataclass(frozen=True)
