@@ -18,6 +18,7 @@ from forensics.exposure import stamp
 from forensics.findings import FINDINGS
 from forensics.incident import Incident, Timeline, micros
 from forensics.limitations import limitations
+from forensics.observations import ensure
 from forensics.ongoing import ongoing
 from forensics.recipients import recipients, sources
 from forensics.schema import AFFECTED_TIERS, TIERS, by_name
@@ -347,7 +348,8 @@ def _reasons(rows: pl.DataFrame) -> list[doc.Reason]:
 
 
 def _missing(rows: pl.DataFrame) -> list[doc.Missing]:
-    unknown = tables.not_assessable(rows)
+    known = [name for name in DECISIVE if name != "input_limit_tokens"]
+    unknown = ensure(tables.not_assessable(rows), known)
     meanings = {name: c.meaning for name, c in by_name(schema.REQUEST_COLUMNS).items()}
     meanings["input_limit_tokens"] = "smallest prompt that the prefill node rejects"
     nulls = [(name, unknown[name].null_count()) for name in DECISIVE]

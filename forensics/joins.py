@@ -31,9 +31,8 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     """
     frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
     frame = frame.with_row_index("observation")
-    # One chunk each: with an empty one in front, format() ends in a panic.
-    direct = _by_transfer(frame.filter(pl.col("transfer_id").is_not_null()).rechunk())
-    rest = frame.filter(pl.col("transfer_id").is_null()).rechunk()
+    direct, rest = _parted(frame, frame["transfer_id"].is_not_null())
+    direct = _by_transfer(direct)
     attached, alone = _by_request(rest, direct)
     flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
     joined = pl.concat(
@@ -45,6 +44,18 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
         how="diagonal_relaxed",
     )
     return _by_size(joined)
+
+
+def _parted(frame: pl.DataFrame, mask: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the rows of a mask and the others; what is whole already is not copied.
+
+    One chunk each: with an empty one in front, format() ends in a panic.
+    """
+    if mask.all():
+        return frame, frame.clear()
+    if not mask.any():
+        return frame.clear(), frame
+    return frame.filter(mask).rechunk(), frame.filter(~mask).rechunk()
 
 
 def _by_transfer(direct: pl.DataFrame) -> pl.DataFrame:

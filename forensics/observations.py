@@ -133,17 +133,18 @@ def _without_duplicates(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, in
         for name in ("request_id", "transfer_id", "hop", "received_at")
         if name in frame.columns
     ]
-    suspect = frame.select(key).is_duplicated() & (
-        frame["request_id"].is_not_null()
-        & ~frame["request_id"].str.starts_with("unnamed:").fill_null(value=False)
-    )
+    known = pl.col("request_id").is_not_null() & ~pl.col("request_id").str.starts_with("unnamed:")
+    if not frame["request_id"].is_duplicated().any():
+        return frame, {}
+    again = pl.struct(key).is_duplicated()
+    suspect = frame.select((again & known.fill_null(value=False)).alias("again")).to_series()
     if not suspect.any():
         return frame, {}
     values = [name for name in _VALUES if name in frame.columns]
     among = frame.filter(suspect).sort("file", "line")
     kept = among.unique(values, keep="first", maintain_order=True)
     gone = among.join(kept.select("file", "line"), on=["file", "line"], how="anti")
-    return pl.concat([frame.filter(~suspect), kept]), _per_file(gone)
+    return pl.concat([frame.filter(~suspect), kept]).rechunk(), _per_file(gone)
 
 
 def _per_file(rows: pl.DataFrame) -> dict[int, int]:
@@ -175,7 +176,7 @@ def _without_probes(
     small = marked.filter("small").group_by("transfer_id").agg(tokens.max().alias("tokens"))
     tiny = small.filter(pl.col("tokens") <= _WARM_UP_TOKENS)["transfer_id"].to_list()
     probe = marked["health"] | (marked["small"] & marked["transfer_id"].is_in(tiny))
-    return frame.filter(~probe), _per_file(frame.filter(probe))
+    return frame.filter(~probe).rechunk(), _per_file(frame.filter(probe))
 
 
 def _small_room(frame: pl.DataFrame, epochs: pl.DataFrame) -> pl.Expr:

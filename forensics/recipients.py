@@ -9,7 +9,6 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.exposure import Tenant, stamp
-from forensics.findings.base import RESERVED, TRANSFERRED
 from forensics.schema import AFFECTED_TIERS, TIERS
 
 _COUNTED = ("confirmed", "probable", "possible", "not_assessable")
@@ -19,7 +18,7 @@ def recipients(requests: pl.DataFrame) -> list[Tenant]:
     """Return one row per tenant with an affected request or one that cannot be judged."""
     rows = requests.filter(pl.col("tier").is_in(_COUNTED))
     affected = pl.col("tier").is_in(AFFECTED_TIERS)
-    stale = (RESERVED - TRANSFERRED).clip(lower_bound=0)
+    stale = pl.col("stale_pages")
     table = rows.group_by("tenant_id").agg(
         *((pl.col("tier") == tier).sum().cast(pl.Int64).alias(tier) for tier in _COUNTED),
         pl.len().cast(pl.Int64).alias("requests"),

@@ -44,11 +44,29 @@ _COMPARED = (
 )
 
 
+_CARRIED = (
+    "request_id",
+    "transfer_id",
+    "tenant_id",
+    "received_at",
+    "prefill_node",
+    "decode_node",
+    "prompt_tokens",
+    "decode_prompt_tokens",
+    "prefill_ms",
+    "transferred_pages",
+    "reserved_at",
+    "rejected",
+    "rejection_code",
+)
+"""Columns that are there for all requests even if no record filled them."""
+
+
 @dataclass(frozen=True)
 class Requests:
     """One row per request and attempt, the observations behind them, and what was set aside.
 
-    ``frame`` has every column of the schema plus ``attempt``, ``handoff``,
+    ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``assumed``, ``disagreement`` (a column on which hops
     differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
     may already stand for; ``duplicates`` and ``probes`` are handed on.
@@ -213,9 +231,8 @@ def _disagreement(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
 
 
 def _completed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add columns nobody filled, and counts that stand in for an absent client-facing one."""
-    names = [c.name for c in schema.REQUEST_COLUMNS]
-    rows = ensure(rows, names)
+    """Add what later stages read though nobody filled it, and a stand-in for prompt tokens."""
+    rows = ensure(rows, _CARRIED)
     absent = [f"seen_{hop}" for hop in _HOPS if f"seen_{hop}" not in rows.columns]
     rows = rows.with_columns(pl.lit(value=False).alias(name) for name in absent)
     return rows.with_columns(
@@ -227,7 +244,7 @@ def _completed(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
     """Number the hand-offs of one id and tenant by time, then transfer id."""
-    if not rows.select("request_id", "tenant_id").is_duplicated().any():
+    if not rows["request_id"].is_duplicated().any():
         return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
     rows = rows.sort(
         "request_id", "tenant_id", "handed_off_at", "transfer_id", "handoff", nulls_last=False

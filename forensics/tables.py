@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import verdicts
+from forensics import schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.bounds import METHOD
@@ -19,6 +19,7 @@ from forensics.capacity import BEGINNING, END
 from forensics.errors import PrivacyError
 from forensics.exposure import Exposure
 from forensics.notices.identity import notice_id
+from forensics.observations import ensure
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import NOTEWORTHY
 
@@ -83,7 +84,8 @@ def as_time(name: str) -> pl.Expr:
 
 def request_table(rows: pl.DataFrame) -> pl.DataFrame:
     """Return judged requests under the columns of :data:`REQUEST_TABLE`, sorted."""
-    rows = verdicts.explained(rows.sort(REQUEST_ORDER, nulls_last=True))
+    names = [column.name for column in schema.REQUEST_COLUMNS]
+    rows = verdicts.explained(ensure(rows.sort(REQUEST_ORDER, nulls_last=True), names))
     listed = [
         pl.when(pl.col(name) == "")
         .then(pl.lit([], dtype=pl.List(pl.String)))

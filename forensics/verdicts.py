@@ -10,10 +10,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import schema
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.findings import FINDINGS, Finding
-from forensics.findings.base import DELIVERED, SHORT, prepared
+from forensics.findings.base import DELIVERED, RESERVED, SHORT, TRANSFERRED, prepared
 from forensics.incident import Incident
+from forensics.observations import ensure
 
 _FLAG = {finding.code: f"is_{finding.code}" for finding in FINDINGS}
 
@@ -81,9 +83,29 @@ def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame
         seen_markers: ``seen_request_id`` of answers that held a foreign marker.
 
     Returns:
-        The same rows, with one flag for each finding.
+        The same rows, with one flag for each finding, ``noteworthy`` and ``stale_pages``.
     """
-    rows = prepared(_scoped(requests, incident, seen_markers))
+    comparable = _owners_are_tenants(requests)
+    pieces = requests.iter_slices(_AT_A_TIME) if requests.height else [requests]
+    return pl.concat([_judged(piece, incident, seen_markers, comparable) for piece in pieces])
+
+
+_AT_A_TIME = 131_072
+"""Rows judged together: columns that no log filled exist for so many rows only."""
+
+
+def _owners_are_tenants(requests: pl.DataFrame) -> bool:
+    """Say whether slot owners and tenants are names of the same kind, so can be compared."""
+    if not {"slot_owner", "tenant_id"} <= set(requests.columns):
+        return False
+    return bool((requests["slot_owner"] == requests["tenant_id"]).any())
+
+
+def _judged(
+    requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame, comparable: bool
+) -> pl.DataFrame:
+    whole = ensure(requests, [column.name for column in schema.REQUEST_COLUMNS])
+    rows = prepared(_scoped(whole, incident, seen_markers), owners_are_tenants=comparable)
     rows = rows.with_columns(
         finding.expression.fill_null(value=False).alias(_FLAG[finding.code])
         for finding in _active(incident)
@@ -92,14 +114,21 @@ def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame
         pl.lit(value=False).alias(name) for name in _FLAG.values() if name not in rows.columns
     )
     rows = rows.with_columns(
-        tier=_first("tier"), rule=_first("name"), rung=_rung(), input_limit_tokens="limit_high"
+        tier=_first("tier"),
+        rule=_first("name"),
+        rung=_rung(),
+        input_limit_tokens="limit_high",
+        noteworthy=_NOTEWORTHY,
+        stale_pages=(RESERVED - TRANSFERRED).clip(lower_bound=0),
     )
-    return rows
+    added = ("tier", "rule", "rung", "input_limit_tokens", "noteworthy", "stale_pages")
+    return rows.select(*requests.columns, *_FLAG.values(), *added)
 
 
 def explained(rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``reasons`` and ``missing`` to judged rows: sorted codes joined by ``;``."""
-    return rows.with_columns(reasons=_reasons(), missing=_missing())
+    whole = ensure(rows.rechunk(), [name for name in DECISIVE if name != "input_limit_tokens"])
+    return whole.with_columns(reasons=_reasons(), missing=_missing())
 
 
 def _active(incident: Incident) -> list[Finding]:
@@ -170,7 +199,7 @@ def _missing() -> pl.Expr:
     )
 
 
-NOTEWORTHY = (
+_NOTEWORTHY = (
     DIRECT
     | flag("over_limit")
     | flag("limit_uncertain")
@@ -182,6 +211,8 @@ NOTEWORTHY = (
     | pl.col("disagreement").is_in(["http_status", "reserved_pages", "transferred_pages"])
 )
 """Ruled-out rows that are listed: over, rejected, short or mismatched."""
+
+NOTEWORTHY = pl.col("noteworthy")
 
 
 def listed(requests: pl.DataFrame) -> pl.DataFrame:

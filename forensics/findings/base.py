@@ -76,10 +76,9 @@ SLOT_POOL = (
 )
 
 
-def prepared(requests: pl.DataFrame) -> pl.DataFrame:
+def prepared(requests: pl.DataFrame, *, owners_are_tenants: bool) -> pl.DataFrame:
     """Add the columns that rules share: page size, and whether slot owners are tenants."""
-    comparable = (requests["slot_owner"] == requests["tenant_id"]).any()
     return requests.with_columns(
         page_tokens=pl.coalesce("decode_page_tokens", "prefill_page_tokens"),
-        owners_are_tenants=pl.lit(comparable),
+        owners_are_tenants=pl.lit(owners_are_tenants),
     )

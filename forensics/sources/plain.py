@@ -13,9 +13,6 @@ from itertools import islice
 from typing import Protocol
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow.lib import ArrowException
 
 from forensics.incident import Incident
 from forensics.sources import records
@@ -24,7 +21,7 @@ from forensics.sources.context import Context
 from forensics.sources.jsonlines import JsonColumns, Path, split_lines
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import KINDS, Raw
-from forensics.sources.values import NOT_A_VALUE, first_value, flattened
+from forensics.sources.values import NOT_A_VALUE, first_value
 
 
 class _Reader(Protocol):
@@ -34,7 +31,6 @@ class _Reader(Protocol):
 
 
 CSV_ROWS = 50_000
-PARQUET_ROWS = 131_072
 
 
 def names(incident: Incident) -> dict[str, str]:
@@ -91,9 +87,9 @@ def read_ndjson(opened: Opened, context: Context) -> Iterator[Parsed]:
         if found.blank:
             parsed.notes["blank line"] += found.blank
         for batch in found.batches:
-            raw = _merge_tenant(batch.columns)
+            raw = merge_tenant(batch.columns)
             at = Raw(raw, batch.lines, batch.offsets, context.stated_node)
-            records.add(_with_node(at), context, parsed)
+            records.add(with_node(at), context, parsed)
         yield parsed
 
 
@@ -110,7 +106,7 @@ def _json_columns(incident: Incident) -> JsonColumns:
     return JsonColumns(paths, kinds)
 
 
-def _merge_tenant(columns: dict[str, pl.Series]) -> dict[str, pl.Series]:
+def merge_tenant(columns: dict[str, pl.Series]) -> dict[str, pl.Series]:
     """Fill the tenant from the stated paths, the first that has one."""
     extra = sorted(
         (name for name in columns if name.startswith(_TENANT)),
@@ -124,7 +120,7 @@ def _merge_tenant(columns: dict[str, pl.Series]) -> dict[str, pl.Series]:
     return found
 
 
-def _with_node(raw: Raw) -> Raw:
+def with_node(raw: Raw) -> Raw:
     """Fill an absent node from ``[logs] node_from``, on the side that the hop names."""
     if raw.node is None or "hop" not in raw.columns:
         return raw
@@ -158,7 +154,7 @@ def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
     if header is None:
         yield Parsed(read=1, unread=[Unread(1, 0, "CSV header that cannot be parsed")])
         header = []
-    wanted = _flat_names(context.incident)
+    wanted = flat_names(context.incident)
     picked = [
         (at, wanted[name.strip()]) for at, name in enumerate(header) if name.strip() in wanted
     ]
@@ -170,7 +166,7 @@ def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
             return
 
 
-def _flat_names(incident: Incident) -> dict[str, str]:
+def flat_names(incident: Incident) -> dict[str, str]:
     """Return names as :func:`names` does, and those that hold the tenant, for flat formats."""
     paths = enumerate(incident.logs.tenant_from)
     own = names(incident)
@@ -261,8 +257,8 @@ def _csv_batch(
             series = pl.Series(name, [_utf8(cell) for cell in cells], dtype=pl.String)
             columns[name] = _agreed(columns[name], series) if name in columns else series
         at = pl.Series(lines, dtype=pl.Int64)
-        raw = Raw(_merge_tenant(columns), at, None, context.stated_node)
-        records.add(_with_node(raw), context, parsed)
+        raw = Raw(merge_tenant(columns), at, None, context.stated_node)
+        records.add(with_node(raw), context, parsed)
     return more
 
 
@@ -279,43 +275,3 @@ def _utf8(cell: str) -> str:
 
 def _broken(cell: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in cell)
-
-
-def read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
-    """Yield the records of Parquet; only named columns are decoded."""
-    data = opened.whole()
-    try:
-        file = pq.ParquetFile(data)
-        wanted = _flat_names(context.incident)
-        picked = [name for name in file.schema_arrow.names if name in wanted]
-        first = 1
-        for batch in file.iter_batches(PARQUET_ROWS, columns=picked):
-            frame = pl.DataFrame(_checked(batch))
-            parsed = Parsed(read=frame.height)
-            lines = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
-            columns = {wanted[name]: flattened(frame[name]) for name in picked}
-            raw = Raw(_merge_tenant(columns), lines, None, context.stated_node)
-            records.add(_with_node(raw), context, parsed)
-            first += frame.height
-            yield parsed
-    except (ArrowException, OSError, ValueError, KeyError, pl.exceptions.PolarsError):
-        yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])
-
-
-def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with texts as bytes where they are no UTF-8: nothing else checks them."""
-    try:
-        batch.validate(full=True)
-    except ArrowException:
-        return pa.RecordBatch.from_arrays(
-            [_as_bytes(column) for column in batch.columns], names=batch.schema.names
-        )
-    return batch
-
-
-def _as_bytes(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column.cast(pa.large_binary())
-    return column

@@ -29,6 +29,13 @@ class Format:
     sniff: Callable[[bytes, Incident], str | None]
 
 
+def _read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
+    """Yield the records of Parquet; the reader is imported when there is a file for it."""
+    from forensics.sources.plain_parquet import read_parquet
+
+    return read_parquet(opened, context)
+
+
 def _is_parquet(head: bytes, _: Incident) -> str | None:
     return "Parquet magic number" if head.startswith(b"PAR1") else None
 
@@ -73,7 +80,7 @@ FORMATS: tuple[Format, ...] = (
         "Plain records, Parquet",
         "whatever its columns hold",
         "anything no column was logged for",
-        plain.read_parquet,
+        _read_parquet,
         _is_parquet,
     ),
     Format(
