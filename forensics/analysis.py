@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import capacity, coverage, limits, observations, requests, schema, verdicts
+from forensics import capacity, coverage, limits, markers, observations, requests, verdicts
 from forensics.attribution import coresidency
 from forensics.capacity import Capacity
 from forensics.clock import Clocks
 from forensics.coverage import Coverage
 from forensics.incident import Incident
+from forensics.markers import Markers
 from forensics.sources.reading import FileFacts, Reading
 
 
@@ -33,8 +34,7 @@ class Analysis:
     requests: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
-    markers: pl.DataFrame
-    foreign_markers: int
+    markers: Markers
     pairs: pl.DataFrame
     resident: pl.DataFrame
     coverage: Coverage
@@ -49,10 +49,9 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     clocks = Clocks.infer(reading.clock, incident.logs.timezone)
     capacities = capacity.build(reading.capacity, clocks, incident)
     folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
-    markers = _markers(reading.markers)
-    foreign = verdicts.foreign_markers(markers)
+    found = markers.collect(reading.markers, folded.observations)
     judged = limits.attach(folded.frame, capacities.epochs, incident.trigger.threshold_tokens)
-    judged = verdicts.judge(judged, incident, foreign)
+    judged = verdicts.judge(judged, incident, found.handoffs)
     return Analysis(
         incident=incident,
         files=reading.files,
@@ -64,8 +63,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         requests=judged,
         observations=_behind(folded.observations, judged),
         unpaired=folded.unpaired,
-        markers=markers,
-        foreign_markers=foreign.height,
+        markers=found,
         pairs=coresidency.pairs(judged),
         resident=coresidency.resident_requests(judged),
         coverage=coverage.measure(folded.observations),
@@ -76,12 +74,6 @@ def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Keep the records of listed requests: lineage needs no other, and they are few."""
     keys = verdicts.listed(judged).select("handoff")
     return observed.join(keys, on="handoff", how="semi")
-
-
-def _markers(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    empty = pl.DataFrame(schema=schema.dtypes(schema.MARKER_COLUMNS))
-    found = pl.concat([empty, *frames], how="diagonal_relaxed").select(empty.columns)
-    return found.unique().sort(empty.columns, nulls_last=True)
 
 
 def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame) -> list[str]:

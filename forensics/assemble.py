@@ -24,6 +24,7 @@ from forensics.recipients import recipients, sources
 from forensics.schema import AFFECTED_TIERS, TIERS, by_name
 from forensics.timing import percentiles
 from forensics.verdicts import DECISIVE, flag
+from forensics.wording import count
 
 POINTS = 5_000
 """Points of the picture at the most, evenly spaced in time; the tables hold all."""
@@ -63,9 +64,7 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         reasons=_reasons(rows),
         missing=_missing(rows),
         prefill_times=_prefill_times(rows),
-        checklist=checklist.answer(
-            rows, analysis.capacity.epochs, analysis.markers, analysis.foreign_markers
-        ),
+        checklist=checklist.answer(rows, analysis.capacity.epochs, analysis.markers),
         coverage=_coverage(analysis),
         read=read,
         limitations=limitations(analysis),
@@ -133,7 +132,13 @@ def _headline(
         last_affected_at=stamp(_int(times.max())) if len(times) else None,
         ongoing=ongoing(analysis),
         bound=bounds.arithmetic(
-            counts, unreadable, analysis.unpaired, analysis.incident.logs.sampling_rate
+            counts,
+            {
+                "unreadable records": unreadable,
+                "gateway records that pair with no engine record": analysis.unpaired,
+                "canary hits in requests that no log holds": analysis.markers.unlogged,
+            },
+            analysis.incident.logs.sampling_rate,
         ),
         incomplete=incomplete(analysis),
     )
@@ -144,13 +149,14 @@ def _sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str
     named = sum(1 for t in told if t.tenant_id is not None)
     nameless = any(t.tenant_id is None for t in told)
     if not affected:
-        return f"No affected response was found among {total:,} requests."
+        return f"No affected response was found among {count(total, 'request')}."
     parts = [f"{counts[tier]:,} {tier}" for tier in AFFECTED_TIERS if counts.get(tier)]
-    to = f"to {named:,} tenant{'s' if named != 1 else ''}"
+    to = f"to {count(named, 'tenant')}"
     if nameless:
         to += " and to requests without a tenant" if named else ""
         to = to if named else "to requests without a tenant"
-    return f"{affected:,} affected responses ({', '.join(parts)}) {to}, among {total:,} requests."
+    found, among = count(affected, "affected response"), count(total, "request")
+    return f"{found} ({', '.join(parts)}) {to}, among {among}."
 
 
 _DIRECTIONS = {
@@ -178,16 +184,23 @@ def incomplete(analysis: Analysis) -> list[str]:
     bad = sum(sum(f.bad_values.values()) for f in analysis.files)
     unknown = analysis.requests.filter(pl.col("tier") == "not_assessable").height
     if unread:
-        flags.append(f"{unread:,} records could not be read (unreadable.csv)")
-    flags += [f"{n:,} file(s) not read: {reason}" for reason, n in sorted(whole.items())]
+        flags.append(f"{count(unread, 'record')} could not be read (unreadable.csv)")
+    flags += [f"{count(n, 'file')} not read: {reason}" for reason, n in sorted(whole.items())]
     if bad:
-        flags.append(f"{bad:,} values had no readable form and count as missing")
+        flags.append(f"{count(bad, 'value')} without a readable form, taken as missing")
     if unknown:
-        flags.append(f"{unknown:,} requests could not be judged (not_assessable.parquet)")
+        flags.append(f"{count(unknown, 'request')} could not be judged (not_assessable.parquet)")
     if analysis.coverage.gaps:
-        flags.append(f"{analysis.coverage.gaps:,} node hours without a record (coverage.csv)")
+        flags.append(
+            f"{count(analysis.coverage.gaps, 'node hour')} without a record (coverage.csv)"
+        )
     if analysis.unpaired:
-        flags.append(f"{analysis.unpaired:,} gateway records pair with no engine record")
+        flags.append(
+            f"{count(analysis.unpaired, 'gateway record')} without a pair among engine records"
+        )
+    if analysis.markers.unlogged:
+        hits = count(analysis.markers.unlogged, "foreign marker")
+        flags.append(f"{hits} seen in requests that no log holds")
     if analysis.assumed_nodes:
         flags.append("UTC was assumed for: " + ", ".join(analysis.assumed_nodes))
     flags += [f"capacity: {warning}" for warning in analysis.capacity.warnings]

@@ -7,32 +7,33 @@ from forensics.exposure import Bound
 METHOD = "arithmetic"
 
 
-def arithmetic(
-    counts: dict[str, int], unreadable: int, unpaired: int, sampling_rate: float
-) -> Bound:
+def arithmetic(counts: dict[str, int], unseen: dict[str, int], sampling_rate: float) -> Bound:
     """Return the lowest and highest number of affected responses among the requests seen.
 
     Args:
         counts: requests per tier.
-        unreadable: records that could not be read; each could be one affected response.
-        unpaired: gateway records set aside because an engine's record may stand for them.
+        unseen: kinds of records that could each be one more affected response, and how many.
         sampling_rate: share of requests that was logged at all.
     """
     low = counts.get("confirmed", 0) + counts.get("probable", 0)
-    possible, unknown = counts.get("possible", 0), counts.get("not_assessable", 0)
-    high = low + possible + unknown + unreadable + unpaired
-    parts = [
-        f"{possible:,} possible",
-        f"{unknown:,} not assessable",
-        f"{unreadable:,} unreadable records",
-    ]
-    if unpaired:
-        parts.append(f"{unpaired:,} gateway records that pair with no engine record")
+    more = {
+        "possible": counts.get("possible", 0),
+        "not assessable": counts.get("not_assessable", 0),
+        **unseen,
+    }
+    high = low + sum(more.values())
+    parts = ", ".join(f"{n:,} {name}" for name, n in more.items() if n)
+    if parts:
+        found = (
+            f"Between {low:,} and {high:,} responses: {low:,} confirmed or probable at the least; "
+            f"at the most also {parts}."
+        )
+    else:
+        found = f"{low:,} responses at the least and at the most: no record read is undecided."
     sentence = (
-        f"Between {low:,} and {high:,} responses: {low:,} confirmed or probable at the least; "
-        f"at the most also {', '.join(parts)}. Arithmetic bound over the records that were given; "
-        "it assumes that each unreadable record is one request at most, and says nothing of "
-        "requests that no record is left of."
+        f"{found} Arithmetic bound over the records that were given; it assumes that each "
+        "unreadable record is one request at most, and says nothing of requests that no record "
+        "is left of."
     )
     if sampling_rate < 1:
         sentence += (

@@ -9,22 +9,20 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.exposure import Check
+from forensics.markers import Markers
 from forensics.verdicts import flag
 
 HEADROOM = 1.25
 _DELIVERED = pl.col("rung") == "delivered"
 
 
-def answer(
-    requests: pl.DataFrame, epochs: pl.DataFrame, markers: pl.DataFrame, foreign: int
-) -> list[Check]:
+def answer(requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers) -> list[Check]:
     """Return the five items with result and evidence.
 
     Args:
         requests: judged requests.
         epochs: capacity epochs.
-        markers: canary records.
-        foreign: how many of them found a foreign marker.
+        markers: canary records and what they show.
     """
     prefill = epochs.filter(
         (pl.col("role") == "prefill")
@@ -35,7 +33,7 @@ def answer(
         _pool(prefill),
         _rejection(requests),
         _transfer(requests),
-        _content(markers.height, foreign),
+        _content(markers.records.height, markers.foreign),
         _changes(epochs),
     ]
 

@@ -157,8 +157,11 @@ def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.
         inferred=pl.lit(value=False),
         assumed=pl.col("naive").fill_null(value=False),
         tenants_differ=pl.lit(value=False),
+        models_differ=pl.lit(value=False),
+        handoff=pl.lit(None, dtype=pl.String),
+        completion_seen=pl.col("completion_tokens"),
         disagreement=pl.lit(None, dtype=pl.String),
     )
     rows = limits.attach(rows, epochs, incident.trigger.threshold_tokens)
-    nothing = pl.DataFrame(schema={"seen_request_id": pl.String})
+    nothing = pl.Series("handoff", [], dtype=pl.String)
     return verdicts.explained(verdicts.judge(rows, incident, nothing))

@@ -32,7 +32,7 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
     frame = frame.with_row_index("observation")
     direct, rest = _parted(frame, frame["transfer_id"].is_not_null())
-    direct = _by_transfer(direct)
+    direct = _by_anchor(_by_transfer(direct))
     attached, alone = _by_request(rest, direct)
     flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
     joined = pl.concat(
@@ -75,6 +75,69 @@ def _by_transfer(direct: pl.DataFrame) -> pl.DataFrame:
     direct = direct.join(sessions, on="observation", how="left", maintain_order="left")
     key = pl.format("t:{}:{}", "transfer_id", pl.col("session").fill_null(0))
     return direct.with_columns(handoff=key).drop("session")
+
+
+_ANCHORS = ("decode", "joined", "gateway")
+"""Hops whose own ids tell requests apart, surest first; prefill's ids are its own."""
+
+
+_TENANT_KNOWN = pl.col("tenant") != ""
+
+
+def _by_anchor(direct: pl.DataFrame) -> pl.DataFrame:
+    """Part the requests that share one transfer id: a trace can span several calls.
+
+    Where one hop logged several ids or tenants under a key, each of them is a request of
+    its own; records of the other hops go to the one of their id, else to the nearest.
+    """
+    if not direct.height:
+        return direct
+    hop, tenant = pl.col("hop").fill_null("joined"), pl.col("tenant_id").fill_null("")
+    rows = direct.select(
+        "observation", "handoff", "received_at", "request_id", hop=hop, tenant=tenant
+    )
+    seen = rows.filter(pl.col("hop").is_in(_ANCHORS) & pl.col("request_id").is_not_null())
+    several = (
+        seen.group_by("handoff", "hop")
+        .agg(pl.col("request_id").n_unique(), pl.col("tenant").filter(_TENANT_KNOWN).n_unique())
+        .filter((pl.col("request_id") > 1) | (pl.col("tenant") > 1))
+    )
+    if not several.height:
+        return direct
+    rank = pl.col("hop").replace_strict(_ANCHORS, range(len(_ANCHORS)), return_dtype=pl.Int64)
+    surest = several.sort(rank).group_by("handoff", maintain_order=True).agg(pl.col("hop").first())
+    anchors = seen.join(surest, on=["handoff", "hop"]).with_columns(
+        anchor=pl.concat_str("request_id", "tenant", separator="\x1f")
+    )
+    # A record without a tenant is of the id's known tenant, and no request of its own.
+    elsewhere = _TENANT_KNOWN.any().over("handoff", "request_id")
+    known = anchors.filter(_TENANT_KNOWN | ~elsewhere)
+    keys = _nearest(rows.join(surest.select("handoff"), on="handoff", how="semi"), known)
+    direct = direct.join(keys, on="observation", how="left", maintain_order="left").rechunk()
+    key = pl.concat_str("handoff", "anchor", separator=":")
+    return direct.with_columns(handoff=pl.coalesce(key, "handoff")).drop("anchor")
+
+
+def _nearest(rows: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
+    """Return each record's anchor: that of its own id and tenant, of its id, or the nearest."""
+    at = pl.col("received_at").fill_null(0)
+    points = (
+        anchors.select("handoff", "request_id", "tenant", "anchor", at=at)
+        .unique(["handoff", "anchor"], keep="first", maintain_order=True)
+        .sort("at", "anchor")
+    )
+    left = rows.select("observation", "handoff", "request_id", "tenant", at=at).sort("at")
+    own = ["handoff", "request_id", "tenant"]
+    left = left.join(points.select(*own, exact="anchor"), on=own, how="left", maintain_order="left")
+    for name, by in (("of_id", ["handoff", "request_id"]), ("near", ["handoff"])):
+        left = left.join_asof(
+            points.select(*by, "at", pl.col("anchor").alias(name)),
+            on="at",
+            by=by,
+            strategy="nearest",
+            check_sortedness=False,
+        )
+    return left.select("observation", anchor=pl.coalesce("exact", "of_id", "near"))
 
 
 def _by_request(rest: pl.DataFrame, direct: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -196,6 +259,15 @@ def _by_size(joined: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _compatible(name: str) -> pl.Expr:
+    ours, theirs = pl.col(name).list, pl.col(f"{name}_right")
+    return (
+        (ours.len() == 0)
+        | (theirs.list.len() == 0)
+        | (ours.set_intersection(theirs).list.len() > 0)
+    )
+
+
 def unpaired_gateway(joined: pl.DataFrame) -> pl.DataFrame:
     """Return the keys of gateway records that an engine's own record may already stand for.
 
@@ -211,11 +283,20 @@ def unpaired_gateway(joined: pl.DataFrame) -> pl.DataFrame:
             "size"
         ),
         pl.col("received_at").min().alias("at"),
+        pl.col("tenant_id").drop_nulls().unique().alias("tenants"),
+        (pl.col("model") if "model" in joined.columns else pl.lit(None, dtype=pl.String))
+        .drop_nulls()
+        .unique()
+        .alias("models"),
     )
     hops = pl.col("hops").list
     gateway = groups.filter((hops.len() == 1) & hops.contains("gateway"))
     engine = groups.filter(~hops.contains("gateway") & ~hops.contains(None))
     pairs = gateway.join(engine, on="size").filter(
-        (pl.col("at") - pl.col("at_right")).abs() <= UNPAIRED_GAP
+        ((pl.col("at") - pl.col("at_right")).abs() <= UNPAIRED_GAP)
+        & _compatible("tenants")
+        & _compatible("models")
     )
+    # Two records that could both be the one request cannot both be left out for it.
+    pairs = pairs.filter(pl.col("handoff").is_unique() & pl.col("handoff_right").is_unique())
     return pairs.select("handoff").unique().sort("handoff")

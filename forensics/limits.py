@@ -118,11 +118,12 @@ def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     """Add the lowest and highest limit that may have been in force."""
     limited = epochs.filter(pl.col("limit").is_not_null())
     doubtful = _doubtful(rows, epochs, limited)
-    nodeless = _nodeless(rows, limited)
+    nodeless = _nodeless(rows, epochs, limited)
     spans = pl.concat([doubtful, nodeless]).unique("_row", keep="first", maintain_order=True)
     rows = rows.join(spans, on="_row", how="left", maintain_order="left")
     return rows.with_columns(
-        limit_low=pl.coalesce("low", "limit"), limit_high=pl.coalesce("high", "limit")
+        limit_low=pl.when(pl.col("high").is_null()).then("limit").otherwise("low"),
+        limit_high=pl.coalesce("high", "limit"),
     ).drop("low", "high")
 
 
@@ -147,12 +148,15 @@ def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     return spans.cast(_SPAN)  # type: ignore[arg-type]
 
 
-def _nodeless(rows: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
+def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
     """Rows of unknown prefill node, against all prefill limits in force at their time."""
     left = rows.filter(pl.col("prefill_node").is_null()).select("_row", "received_at", "assumed")
     prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)
+    if _any_unlimited(rows, epochs):
+        highest = prefill["limit"].max()
+        return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     lowest, highest = prefill["limit"].min(), prefill["limit"].max()
     if lowest == highest or prefill["assumed"].any():
         return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
@@ -166,6 +170,14 @@ def _nodeless(rows: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
         "_row", low=pl.lit(lowest), high=pl.lit(highest)
     )
     return pl.concat([spans.cast(_SPAN), rest.cast(_SPAN)])  # type: ignore[arg-type]
+
+
+def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
+    """Say whether a prefill node is known whose limit is not: below all is then not shown."""
+    unknown = epochs.filter((pl.col("role") == "prefill") & pl.col("limit").is_null())
+    limited = epochs.filter(pl.col("limit").is_not_null())
+    seen = rows["prefill_node"].drop_nulls().unique()
+    return bool(unknown.height) or len(_keys(seen, limited)) < len(seen)
 
 
 def _steps(prefill: pl.DataFrame) -> pl.DataFrame:

@@ -156,6 +156,7 @@ HEALTH_CHECK = "HEALTH_CHECK_"
 _SMALL_ROOM = 256
 _WARM_UP_TOKENS = 4
 _SIZES = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
+_PAGES = ("reserved_pages", "transferred_pages")
 
 
 def _without_probes(
@@ -164,19 +165,36 @@ def _without_probes(
     """Set aside health checks and warm-ups: on prefill they look exactly like a placeholder.
 
     SGLang draws rooms from 63 bits; those of warm-ups are a rank, or
-    ``i * (2**63 // dp) + rank`` up to 0.5.15. A hand-off counts as one only if neither
-    side saw more than the four tokens of a warm-up, so that no real prompt is lost.
+    ``i * (2**63 // dp) + rank`` up to 0.5.15. A record counts as one only if nothing of its
+    hand-off or its id is more than a warm-up: no tenant, no gateway, four tokens, one page.
     """
     health = pl.col("request_id").str.starts_with(HEALTH_CHECK).fill_null(value=False)
-    marked = frame.with_columns(health=health, small=_small_room(frame, epochs))
-    if not (marked["health"].any() or marked["small"].any()):
+    marked = frame.select(
+        "request_id",
+        "transfer_id",
+        candidate=health | _small_room(frame, epochs),
+        tiny=_tiny(frame),
+    )
+    if not marked["candidate"].any():
         return frame, {}
-    sizes = [pl.col(name) for name in _SIZES if name in frame.columns]
-    tokens = pl.max_horizontal(sizes) if sizes else pl.lit(None, dtype=pl.Int64)
-    small = marked.filter("small").group_by("transfer_id").agg(tokens.max().alias("tokens"))
-    tiny = small.filter(pl.col("tokens") <= _WARM_UP_TOKENS)["transfer_id"].to_list()
-    probe = marked["health"] | (marked["small"] & marked["transfer_id"].is_in(tiny))
-    return frame.filter(~probe).rechunk(), _per_file(frame.filter(probe))
+    real = marked.filter(~(pl.col("candidate") & pl.col("tiny")))
+    probe = pl.col("candidate") & pl.col("tiny")
+    for name in ("request_id", "transfer_id", "request_id"):
+        known = real[name].drop_nulls().unique().implode()
+        probe = probe & ~pl.col(name).is_in(known).fill_null(value=False)
+        real = marked.filter(~probe)
+    found = marked.select(probe.alias("probe")).to_series()
+    return frame.filter(~found).rechunk(), _per_file(frame.filter(found))
+
+
+def _tiny(frame: pl.DataFrame) -> pl.Expr:
+    """Say which records are no more than a warm-up leaves behind."""
+    tokens = [pl.col(n) <= _WARM_UP_TOKENS for n in _SIZES if n in frame.columns]
+    pages = [pl.col(n) <= 1 for n in _PAGES if n in frame.columns]
+    nobody = pl.col("tenant_id").is_null() & (pl.col("hop") != "gateway").fill_null(value=True)
+    return (
+        pl.all_horizontal([c.fill_null(value=True) for c in (*tokens, *pages)] or [True]) & nobody
+    )
 
 
 def _small_room(frame: pl.DataFrame, epochs: pl.DataFrame) -> pl.Expr:

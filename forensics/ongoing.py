@@ -14,6 +14,7 @@ from forensics.coverage import HOUR, hours_covered
 from forensics.exposure import Ongoing, stamp
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import flag
+from forensics.wording import count
 
 _SHORT = flag("short_transfer") & (flag("over_limit") | flag("complete_but_short"))
 _SIGN = pl.col("tier").is_in(AFFECTED_TIERS) | flag("placeholder_prefill") | _SHORT
@@ -76,10 +77,13 @@ def _last(times: pl.Series) -> int | None:
 
 
 def _answer(sign: int | None, end: int, handled: int, since: int, hours: int) -> tuple[str, str]:
-    logs = f"{since:,} request{'s' * (since != 1)} in {hours:,} hour{'s' * (hours != 1)} of logs"
-    prompts = f"{handled:,} prompt{'s' * (handled != 1)}"
+    logs = f"{count(since, 'request')} in {count(hours, 'hour')} of logs"
+    prompts = count(handled, "prompt")
     if sign is None and handled:
-        return "no", f"No sign of the fault, although {prompts} were over the limit, among {logs}."
+        return (
+            "no",
+            f"No sign of the fault, in spite of {prompts} over the limit, among {logs}.",
+        )
     if sign is None:
         return (
             "cannot tell",

@@ -27,6 +27,8 @@ _BELIEVED: dict[Belief, tuple[str, ...]] = {
 }
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
 _ANY = ("rejected", "stream_error")
+_FEWEST, _MOST = ("transferred_pages", "transferred_tokens"), ("reserved_pages", "reserved_tokens")
+"""Where the sides differ about pages, the figures that clear least are held together."""
 _CLIENT_ANSWER = (
     "http_status",
     "finish_reason",
@@ -89,7 +91,7 @@ def fold(observations: Observations) -> Requests:
         unpaired = joined.join(doubled, on="handoff", how="semi").height
         joined = joined.join(doubled, on="handoff", how="anti")
     rows = _fold(_without_refused_tries(_without_early_answers(joined)))
-    rows = _attempts(_completed(rows))
+    rows = _attempts(_completed(_models(rows, joined)))
     return Requests(rows, joined, unpaired, observations.duplicates, observations.probes)
 
 
@@ -142,6 +144,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         *values,
         *flags,
         _handed_off_at(hops, wide).alias("handed_off_at"),
+        _most_completed(hops, wide).alias("completion_seen"),
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
@@ -184,9 +187,19 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
     found = _sources(column.name, order, hops, wide)
     if column.name in _ANY:
         return _any_of(column.name, hops, wide)
+    if column.name in _FEWEST and len(found) > 1:
+        return pl.min_horizontal(found)
+    if column.name in _MOST and len(found) > 1:
+        return pl.max_horizontal(found)
     if len(found) == 1:
         return found[0]  # shares the column's memory, which coalesce would copy
     return pl.coalesce(found) if found else pl.lit(None, dtype=column.dtype)
+
+
+def _most_completed(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """Tokens that any hop speaking for the client saw: a zero of one does not undo them."""
+    found = _sources("completion_tokens", _BELIEVED["delivery"], hops, wide)
+    return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
 
 
 def _handed_off_at(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
@@ -228,6 +241,16 @@ def _disagreement(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
         pl.when(_differ(name, list(hops) if name in pages else client, wide)).then(pl.lit(name))
         for name in _COMPARED
     )
+
+
+def _models(rows: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
+    """Mark requests whose records name several models: none of them rules it out."""
+    differ = pl.lit(value=False)
+    if "model" in joined.columns and joined["model"].n_unique() > 1:
+        models = joined.group_by("handoff").agg(pl.col("model").drop_nulls().n_unique())
+        several = models.filter(pl.col("model") > 1)["handoff"]
+        differ = pl.col("handoff").is_in(several.implode())
+    return rows.with_columns(models_differ=differ)
 
 
 def _completed(rows: pl.DataFrame) -> pl.DataFrame:

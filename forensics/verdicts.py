@@ -74,38 +74,43 @@ DECISIVE = (
 """Values whose absence is listed under ``missing``, sorted."""
 
 
-def judge(requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame) -> pl.DataFrame:
+def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.DataFrame:
     """Add findings, ``rung``, ``tier`` and ``rule`` to requests.
 
     Args:
         requests: with the limits attached.
         incident: scope, window, slack and mechanism.
-        seen_markers: ``seen_request_id`` of answers that held a foreign marker.
+        marked: keys of hand-offs whose answer held a foreign marker.
 
     Returns:
         The same rows, with one flag for each finding, ``noteworthy`` and ``stale_pages``.
     """
     comparable = _owners_are_tenants(requests)
     pieces = requests.iter_slices(_AT_A_TIME) if requests.height else [requests]
-    return pl.concat([_judged(piece, incident, seen_markers, comparable) for piece in pieces])
+    return pl.concat([_judged(piece, incident, marked, comparable) for piece in pieces])
 
 
 _AT_A_TIME = 131_072
 """Rows judged together: columns that no log filled exist for so many rows only."""
 
 
+_ENOUGH_OWNERS = 20
+"""So many owners, none of them the tenant, are names of another kind (players, sessions)."""
+
+
 def _owners_are_tenants(requests: pl.DataFrame) -> bool:
     """Say whether slot owners and tenants are names of the same kind, so can be compared."""
     if not {"slot_owner", "tenant_id"} <= set(requests.columns):
         return False
-    return bool((requests["slot_owner"] == requests["tenant_id"]).any())
+    same = (requests["slot_owner"] == requests["tenant_id"]).drop_nulls()
+    return bool(same.any()) or len(same) < _ENOUGH_OWNERS
 
 
 def _judged(
-    requests: pl.DataFrame, incident: Incident, seen_markers: pl.DataFrame, comparable: bool
+    requests: pl.DataFrame, incident: Incident, marked: pl.Series, comparable: bool
 ) -> pl.DataFrame:
     whole = ensure(requests, [column.name for column in schema.REQUEST_COLUMNS])
-    rows = prepared(_scoped(whole, incident, seen_markers), owners_are_tenants=comparable)
+    rows = prepared(_scoped(whole, incident, marked), owners_are_tenants=comparable)
     rows = rows.with_columns(
         finding.expression.fill_null(value=False).alias(_FLAG[finding.code])
         for finding in _active(incident)
@@ -157,14 +162,15 @@ def _rung() -> pl.Expr:
     )
 
 
-def _scoped(requests: pl.DataFrame, incident: Incident, seen: pl.DataFrame) -> pl.DataFrame:
+def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.DataFrame:
     models = incident.scope.models
     outside_models = (
-        (pl.col("model").is_not_null() & ~pl.col("model").is_in(models))
+        (pl.col("model").is_not_null() & ~pl.col("model").is_in(models) & ~pl.col("models_differ"))
         if models
         else pl.lit(value=False)
     )
-    at = pl.coalesce("received_at", "reserved_at", "released_at", "finished_at")
+    others = pl.min_horizontal("reserved_at", "released_at", "finished_at")
+    at = pl.coalesce("received_at", others)
     margin = pl.when(pl.col("assumed")).then(ZONE_UNCERTAINTY).otherwise(0)
     outside, near = pl.lit(value=False), pl.lit(value=False)
     if incident.window_us is not None:
@@ -178,7 +184,7 @@ def _scoped(requests: pl.DataFrame, incident: Incident, seen: pl.DataFrame) -> p
         near_window_edge=near,
         received_at=at,
         slack_tokens=pl.lit(incident.trigger.slack_tokens, dtype=pl.Int64),
-        marker_seen=pl.col("request_id").is_in(seen["seen_request_id"].drop_nulls().to_list()),
+        marker_seen=pl.col("handoff").is_in(marked.implode()),
     )
 
 
@@ -218,10 +224,3 @@ NOTEWORTHY = pl.col("noteworthy")
 def listed(requests: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that the request tables list."""
     return requests.filter((pl.col("tier") != "ruled_out") | NOTEWORTHY)
-
-
-def foreign_markers(markers: pl.DataFrame) -> pl.DataFrame:
-    """Return canary records whose marker was seen in another request than its own."""
-    return markers.filter(
-        (pl.col("planted_request_id") != pl.col("seen_request_id")).fill_null(value=False)
-    )

@@ -33,7 +33,7 @@ def test_an_empty_hour_is_a_gap_only_where_the_node_is_busy(
     table = case.coverage.polars()
     assert table.filter("gap").height == gaps
     assert table["records"].sum() == 4 * each
-    said = any("node hours without a record" in f for f in case.exposure().headline.incomplete)
+    said = any("node hour without a record" in f for f in case.exposure().headline.incomplete)
     assert said == bool(gaps)
     (node,) = case.exposure().coverage
     assert (node.hours, node.hours_with_records, node.gaps) == (5, 4, gaps)

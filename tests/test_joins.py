@@ -312,7 +312,10 @@ def test_a_gateway_record_that_an_engine_record_may_stand_for_is_counted_as_unpa
     )
     (row,) = rows(case)
     assert row["request_id"] == "d"
-    assert any("pair with no engine record" in flag for flag in case.exposure().headline.incomplete)
+    assert any(
+        "without a pair among engine records" in flag
+        for flag in case.exposure().headline.incomplete
+    )
     assert case.exposure().headline.bound.high == 2
 
 

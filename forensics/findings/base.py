@@ -50,16 +50,16 @@ TRANSFERRED = pl.coalesce(
     "transferred_pages",
     pl.col("transferred_tokens").truediv(pl.col("page_tokens")).ceil().cast(pl.Int64),
 )
-SHORT = (
-    pl.when(RESERVED.is_not_null() & TRANSFERRED.is_not_null())
-    .then(TRANSFERRED < RESERVED)
-    .otherwise(pl.col("transferred_tokens") < pl.col("reserved_tokens"))
+_PAGE = pl.coalesce("page_tokens", pl.col("reserved_tokens") // pl.col("reserved_pages"), 1)
+_TOKENS_LACKING = pl.col("reserved_tokens") - pl.col("transferred_tokens")
+SHORT = (TRANSFERRED < RESERVED).fill_null(value=False) | (_TOKENS_LACKING >= _PAGE).fill_null(
+    value=False
 )
-"""Fewer pages arrived than decode had reserved; tokens where no page size is known."""
+"""Fewer pages arrived than decode had reserved, or tokens short of a page or more."""
 
 DELIVERED = (
-    pl.when(pl.col("completion_tokens").is_not_null())
-    .then(pl.col("completion_tokens") > 0)
+    pl.when(pl.col("completion_seen").is_not_null())
+    .then(pl.col("completion_seen") > 0)
     .otherwise(
         pl.col("http_status").is_between(200, 299) & ~pl.col("stream_error").fill_null(value=False)
     )

@@ -12,7 +12,7 @@ _COMPUTED = pl.col("prefill_tokens") + pl.col("cached_tokens")
 _RESERVED = pl.coalesce("reserved_tokens", pl.col("reserved_pages") * _PAGE, DECODE_SIDE)
 
 _ONE_FOR_MANY = (_PREFILL == 1) & (DECODE_SIDE > 1)
-_PAGE_LESS = (DECODE_SIDE - _PREFILL) >= _PAGE
+_PAGE_LESS = (pl.col("decode_prompt_tokens") - _PREFILL) >= _PAGE
 _PAGE_NOT_COMPUTED = (_RESERVED - _COMPUTED) >= _PAGE
 
 PLACEHOLDER_PREFILL = Finding(

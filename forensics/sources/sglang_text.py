@@ -13,6 +13,7 @@ import polars as pl
 from forensics.schema import CONFIG_KEYS, ENGINE_HOP
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.values import unfit_id
 
 QUARTER_HOUR = 900_000_000
 DAY_MS = 86_400_000.0
@@ -22,18 +23,18 @@ _PREFIX = (
     r"(?<rank>(?: (?:DP|PP|ATTN_CP|MOE_DP|TP|EP)\d+)*)\] "
 )
 _STATS = (
-    r"ReqTimeStats\(rid=(?<rid>[^,\s)]{1,128})(?:, bootstrap_room=(?<room>\d{1,19}))?"
+    r"ReqTimeStats\(rid=(?<rid>.{1,1024}?)(?:, bootstrap_room=(?<room>\d{1,19}))?"
     r", input_len=(?<input>\d{1,12}), cached_input_len=(?<cached>\d{1,12})"
     r", output_len=(?<output>\d{1,12})(?:, attempts=\d+)?, type=(?<type>prefill|decode|unified)\): "
 )
 _REJECTED = (
     r"Input length \((?<tokens>\d{1,12}) tokens\) exceeds the maximum allowed length "
     r"\((?<limit>\d{1,12}) tokens\)\. Use a shorter input or enable --allow-auto-truncate\.,"
-    r" self\.rid='(?<rid>[^'\s]{1,128})'"
+    r" self\.rid='(?<rid>.{1,1024}?)'"
 )
 _FAILED = (
     r"(?<side>Prefill|Decode) (?<what>bootstrap|transfer|handshake) failed for request "
-    r"rank=\S+ (?:decode_req\.)?req\.rid='(?<rid>[^'\s]{1,128})' "
+    r"rank=\S+ (?:decode_req\.)?req\.rid='(?<rid>.{1,1024}?)' "
     r"(?:decode_req\.)?req\.bootstrap_room=(?<room>\d{1,19})"
 )
 _RANK_POOL = r"(?:KV Cache is allocated|KV cache allocated)\..*?#tokens: (?<pool>\d{1,15})"
@@ -92,7 +93,9 @@ def _message(kind: str, rows: pl.DataFrame, context: Context, parsed: Parsed) ->
     fields = pl.col("text").str.extract_groups(pattern)
     found = rows.with_columns(prefix.alias("prefix"), fields.alias("fields"))
     key = pl.col("fields").struct.field(_first_group(pattern))
-    whole = key.is_not_null() & pl.col("prefix").struct.field("day").is_not_null()
+    # An id may hold anything, but not the field that follows it.
+    swallowed = key.str.contains(", bootstrap_room=|, input_len=").fill_null(value=False)
+    whole = key.is_not_null() & ~swallowed & pl.col("prefix").struct.field("day").is_not_null()
     for line in found.filter(~whole)["line"].to_list():
         parsed.unread.append(Unread(line, None, f"{_TITLES[kind]} not in a known form"))
     good = found.filter(whole)
@@ -101,6 +104,8 @@ def _message(kind: str, rows: pl.DataFrame, context: Context, parsed: Parsed) ->
     parsed.kept += good.height
     good = good.with_columns(local=_local_time()).unnest("prefix")
     good = good.with_columns(identity=_identity(context.node))
+    if "(?<rid>" in pattern:
+        _count_unfit(good, parsed)
     _BUILDERS[kind](good, context, parsed)
 
 
@@ -148,6 +153,21 @@ def _field(name: str) -> pl.Expr:
     return pl.col("fields").struct.field(name)
 
 
+def _rid(context: Context) -> pl.Expr:
+    """The request id, or its place where it may hold more than an identifier."""
+    rid = _field("rid")
+    place = pl.col("line").map_elements(
+        lambda line: f"redacted:{context.where(line)}", return_dtype=pl.String
+    )
+    return pl.when(unfit_id(rid)).then(place).otherwise(rid).alias("request_id")
+
+
+def _count_unfit(rows: pl.DataFrame, parsed: Parsed) -> None:
+    count = int(rows.select(unfit_id(_field("rid")).sum()).item())
+    if count:
+        parsed.bad_values["request_id"] += count
+
+
 def _number(name: str) -> pl.Expr:
     return _field(name).cast(pl.Int64, strict=False)
 
@@ -175,7 +195,7 @@ def _stats(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     _clock(rows, context, parsed)
     prefill = pl.col("type") == "prefill"
     frame = rows.select(
-        _field("rid").alias("request_id"),
+        _rid(context),
         _field("room").alias("transfer_id"),
         pl.coalesce("entry", "local").alias("received_at"),
         pl.when(~prefill).then(pl.col("entry") + pl.col("spent")).alias("finished_at"),
@@ -218,7 +238,7 @@ def _roles(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
 def _rejected(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     parsed.observations.append(
         rows.select(
-            _field("rid").alias("request_id"),
+            _rid(context),
             pl.col("local").alias("received_at"),
             pl.col("identity").alias("prefill_node"),
             pl.col("identity").alias("decode_node"),
@@ -237,7 +257,7 @@ def _failed(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     decode = _field("side") == "Decode"
     parsed.observations.append(
         rows.select(
-            _field("rid").alias("request_id"),
+            _rid(context),
             _field("room").alias("transfer_id"),
             pl.col("local").alias("received_at"),
             pl.when(~decode).then("identity").alias("prefill_node"),

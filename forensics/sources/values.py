@@ -174,10 +174,14 @@ def _code(name: str, dtype: pl.DataType, column: Column) -> pl.Expr:
     )
 
 
+def unfit_id(text: pl.Expr) -> pl.Expr:
+    """Say which texts are no identifiers: white space, control characters, or too long."""
+    return text.str.contains(_UNFIT_FOR_ID) | (text.str.len_chars() > LONGEST_ID)
+
+
 def _identifier(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
     text = _text(name, dtype)
-    unfit = text.str.contains(_UNFIT_FOR_ID) | (text.str.len_chars() > LONGEST_ID)
-    return pl.when(~unfit).then(text).alias(name)
+    return pl.when(~unfit_id(text)).then(text).alias(name)
 
 
 def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
