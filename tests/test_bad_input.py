@@ -90,7 +90,7 @@ def test_a_file_that_cannot_be_read_alone_and_beside_others(report, tmp_path, na
     assert (code, err) == (4, f"forensics: nothing readable: {path}: {reason}\n")
     code, err, manifest = report(path)
     assert code == 3
-    assert f"1 file(s) not read: {reason}" in err
+    assert f"1 file not read: {reason}" in err
     item = next(item for item in manifest["inputs"] if item["name"] == str(path))
     assert (item["read"], item["unreadable"], item["format"]) == (1, 1, None)
     unread = pl.read_csv(tmp_path / "out" / "unreadable.csv")
@@ -121,7 +121,7 @@ def test_a_file_that_disappears_costs_itself_alone(report, tmp_path, monkeypatch
     monkeypatch.setattr("forensics.case.read_shard", late)
     code, err, manifest = report(gone)
     assert code == 3
-    assert "1 file(s) not read: cannot be read: No such file or directory" in err
+    assert "1 file not read: cannot be read: No such file or directory" in err
     assert manifest["inputs"][0]["unreadable"] == 1
 
 
