@@ -72,7 +72,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
 
 def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Keep the records of listed requests: lineage needs no other, and they are few."""
-    keys = verdicts.listed(judged).select("handoff")
+    keys = verdicts.listed(judged.select("handoff", "tier", "noteworthy")).select("handoff")
     return observed.join(keys, on="handoff", how="semi")
 
 

@@ -158,10 +158,10 @@ def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.
         assumed=pl.col("naive").fill_null(value=False),
         tenants_differ=pl.lit(value=False),
         models_differ=pl.lit(value=False),
-        handoff=pl.lit(None, dtype=pl.String),
+        handoff=pl.lit(None, dtype=pl.UInt32),
         completion_seen=pl.col("completion_tokens"),
         disagreement=pl.lit(None, dtype=pl.String),
     )
     rows = limits.attach(rows, epochs, incident.trigger.threshold_tokens)
-    nothing = pl.Series("handoff", [], dtype=pl.String)
+    nothing = pl.Series("handoff", [], dtype=pl.UInt32)
     return verdicts.explained(verdicts.judge(rows, incident, nothing))
