@@ -64,7 +64,8 @@ def _facts(facts: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
     empty = pl.DataFrame(schema=wanted)
     frame = pl.concat([empty, *facts], how="diagonal_relaxed") if facts else empty
     frame = clocks.resolve(frame, ["effective_at"])
-    return frame.with_columns(event=pl.col("event").fill_null("record"))
+    page = pl.when(pl.col("page_tokens") > 0).then("page_tokens").alias("page_tokens")
+    return frame.with_columns(page, event=pl.col("event").fill_null("record"))
 
 
 def _records(frame: pl.DataFrame) -> pl.DataFrame:

@@ -37,7 +37,7 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
     joined = pl.concat(
         [
-            direct.with_columns(**flags),
+            direct.with_columns(earlier=flags["earlier"]),
             attached.with_columns(inferred=flags["inferred"]),
             _own_key(alone).with_columns(**flags),
         ],
@@ -77,10 +77,8 @@ def _by_transfer(direct: pl.DataFrame) -> pl.DataFrame:
     return direct.with_columns(handoff=key).drop("session")
 
 
-_ANCHORS = ("decode", "joined", "gateway")
-"""Hops whose own ids tell requests apart, surest first; prefill's ids are its own."""
-
-
+_ANCHORS = ("decode", "joined", "gateway", "prefill")
+"""Hops whose own ids tell requests apart, surest first."""
 _TENANT_KNOWN = pl.col("tenant") != ""
 
 
@@ -88,47 +86,79 @@ def _by_anchor(direct: pl.DataFrame) -> pl.DataFrame:
     """Part the requests that share one transfer id: a trace can span several calls.
 
     Where one hop logged several ids or tenants under a key, each of them is a request of
-    its own; records of the other hops go to the one of their id, else to the nearest.
+    its own. Records of other hops go to that of their id, else to the nearest in
+    time, which is an inference and marked as one.
     """
     if not direct.height:
-        return direct
-    hop, tenant = pl.col("hop").fill_null("joined"), pl.col("tenant_id").fill_null("")
+        return direct.with_columns(inferred=pl.lit(value=False))
     rows = direct.select(
-        "observation", "handoff", "received_at", "request_id", hop=hop, tenant=tenant
+        "observation",
+        "handoff",
+        "received_at",
+        request_id=pl.col("request_id").fill_null(""),
+        hop=pl.col("hop").fill_null("joined"),
+        tenant=pl.col("tenant_id").fill_null(""),
     )
-    seen = rows.filter(pl.col("hop").is_in(_ANCHORS) & pl.col("request_id").is_not_null())
-    several = (
-        seen.group_by("handoff", "hop")
-        .agg(pl.col("request_id").n_unique(), pl.col("tenant").filter(_TENANT_KNOWN).n_unique())
-        .filter((pl.col("request_id") > 1) | (pl.col("tenant") > 1))
-    )
+    several = _several(rows)
     if not several.height:
-        return direct
+        return direct.with_columns(inferred=pl.lit(value=False))
+    among = rows.join(several.select("handoff").unique(), on="handoff", how="semi")
+    keys = _nearest(among, _anchors(among, several))
+    direct = direct.join(keys, on="observation", how="left", maintain_order="left").rechunk()
+    key = pl.concat_str("handoff", "anchor", separator=":")
+    return direct.with_columns(
+        handoff=pl.coalesce(key, "handoff"), inferred=pl.col("inferred").fill_null(value=False)
+    ).drop("anchor")
+
+
+def _several(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the surest hop of each key under which a hop has several ids or tenants.
+
+    Prefill's ids are its own, so they tell requests apart only where no other hop does.
+    """
+    counts = (
+        rows.filter(pl.col("hop").is_in(_ANCHORS))
+        .group_by("handoff", "hop")
+        .agg(pl.col("request_id").n_unique(), pl.col("tenant").filter(_TENANT_KNOWN).n_unique())
+    )
     rank = pl.col("hop").replace_strict(_ANCHORS, range(len(_ANCHORS)), return_dtype=pl.Int64)
-    surest = several.sort(rank).group_by("handoff", maintain_order=True).agg(pl.col("hop").first())
-    anchors = seen.join(surest, on=["handoff", "hop"]).with_columns(
+    hops = counts.group_by("handoff").agg((pl.col("hop") != "prefill").any().alias("others"))
+    several = counts.filter((pl.col("request_id") > 1) | (pl.col("tenant") > 1))
+    several = several.join(hops, on="handoff").filter(
+        (pl.col("hop") != "prefill") | ~pl.col("others")
+    )
+    return several.sort(rank).group_by("handoff", maintain_order=True).agg(pl.col("hop").first())
+
+
+def _anchors(among: pl.DataFrame, several: pl.DataFrame) -> pl.DataFrame:
+    """Return the requests under each key: those of its surest hop, and those that only others name.
+
+    A hop that shares an id with the surest one names requests alike, so each of its ids is
+    one; a hop that shares none has ids of its own for the same requests.
+    """
+    own = among.join(several, on=["handoff", "hop"], how="semi")
+    rest = among.join(several, on=["handoff", "hop"], how="anti")
+    rest = rest.filter(pl.col("hop").is_in(_ANCHORS[:3]))
+    shared = rest.join(own, on=["handoff", "request_id"], how="semi")
+    alike = rest.join(shared.select("handoff", "hop").unique(), on=["handoff", "hop"], how="semi")
+    alike = alike.join(own, on=["handoff", "request_id"], how="anti")
+    anchors = pl.concat([own, alike]).with_columns(
         anchor=pl.concat_str("request_id", "tenant", separator="\x1f")
     )
     # A record without a tenant is of the id's known tenant, and no request of its own.
     elsewhere = _TENANT_KNOWN.any().over("handoff", "request_id")
-    known = anchors.filter(_TENANT_KNOWN | ~elsewhere)
-    keys = _nearest(rows.join(surest.select("handoff"), on="handoff", how="semi"), known)
-    direct = direct.join(keys, on="observation", how="left", maintain_order="left").rechunk()
-    key = pl.concat_str("handoff", "anchor", separator=":")
-    return direct.with_columns(handoff=pl.coalesce(key, "handoff")).drop("anchor")
+    return anchors.filter(_TENANT_KNOWN | ~elsewhere)
 
 
 def _nearest(rows: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
     """Return each record's anchor: that of its own id and tenant, of its id, or the nearest."""
     at = pl.col("received_at").fill_null(0)
-    points = (
-        anchors.select("handoff", "request_id", "tenant", "anchor", at=at)
-        .unique(["handoff", "anchor"], keep="first", maintain_order=True)
-        .sort("at", "anchor")
-    )
+    points = anchors.select("handoff", "request_id", "tenant", "anchor", at=at).unique()
+    points = points.sort("at", "handoff", "anchor")
     left = rows.select("observation", "handoff", "request_id", "tenant", at=at).sort("at")
     own = ["handoff", "request_id", "tenant"]
-    left = left.join(points.select(*own, exact="anchor"), on=own, how="left", maintain_order="left")
+    exact = points.select(*own, exact="anchor").unique()
+    left = left.join(exact, on=own, how="left", maintain_order="left")
     for name, by in (("of_id", ["handoff", "request_id"]), ("near", ["handoff"])):
         left = left.join_asof(
             points.select(*by, "at", pl.col("anchor").alias(name)),
@@ -137,7 +167,11 @@ def _nearest(rows: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
             strategy="nearest",
             check_sortedness=False,
         )
-    return left.select("observation", anchor=pl.coalesce("exact", "of_id", "near"))
+    return left.select(
+        "observation",
+        anchor=pl.coalesce("exact", "of_id", "near"),
+        inferred=pl.col("exact").is_null() & pl.col("of_id").is_null(),
+    )
 
 
 def _by_request(rest: pl.DataFrame, direct: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -161,7 +195,8 @@ def _by_request(rest: pl.DataFrame, direct: pl.DataFrame) -> tuple[pl.DataFrame,
         | (pl.col("tenants").list.len() == 0)
         | pl.col("tenants").list.contains(pl.col("tenant_id"))
     )
-    pairs = _one_tenant(pairs.filter(agrees))
+    apart = (pl.col("received_at") - pl.col("handoff_at")).abs() > SESSION_GAP
+    pairs = _one_tenant(pairs.filter(agrees & ~apart.fill_null(value=False)))
     order = ["handoff_at", "handoff"]
     last = pairs.group_by("observation").agg(
         pl.col("handoff").sort_by(order, nulls_last=False).last().alias("last")
@@ -216,7 +251,18 @@ def _own_key(alone: pl.DataFrame) -> pl.DataFrame:
     )
     alone = alone.join(tenants, on="request_id", how="left")
     tenant = pl.coalesce("tenant_id", "known", pl.lit(""))
-    return alone.with_columns(handoff=pl.format("i:{}:{}", "request_id", tenant)).drop("known")
+    alone = alone.with_columns(key=pl.format("i:{}:{}", "request_id", tenant)).drop("known")
+    return _by_pause(alone)
+
+
+def _by_pause(alone: pl.DataFrame) -> pl.DataFrame:
+    """Part the uses of one id that lie more than an hour apart: clients reuse theirs."""
+    alone = alone.sort("key", "received_at", nulls_last=False).rechunk()
+    pause = pl.col("received_at") - pl.col("received_at").shift(1)
+    cut = ((pause > SESSION_GAP) & (pl.col("key") == pl.col("key").shift(1))).fill_null(value=False)
+    alone = alone.with_columns(session=cut.cast(pl.Int64))
+    session = pl.col("session").cum_sum().over("key", order_by="received_at")
+    return alone.with_columns(handoff=pl.format("{}:{}", "key", session)).drop("key", "session")
 
 
 def _by_size(joined: pl.DataFrame) -> pl.DataFrame:
@@ -276,13 +322,18 @@ def unpaired_gateway(joined: pl.DataFrame) -> pl.DataFrame:
     """
     if not joined["hop"].is_in(_ENGINE).any() or "prompt_tokens" not in joined.columns:
         return joined.select("handoff").clear()
-    joined = ensure(joined, ["decode_prompt_tokens"])
+    joined = ensure(joined, ["decode_prompt_tokens", "completion_tokens", "reserved_pages"])
     groups = joined.group_by("handoff").agg(
         pl.col("hop").unique().alias("hops"),
         pl.coalesce(pl.col("prompt_tokens").max(), pl.col("decode_prompt_tokens").max()).alias(
             "size"
         ),
         pl.col("received_at").min().alias("at"),
+        pl.col("completion_tokens").max().alias("tokens"),
+        # A record that names a hand-off or its pages is evidence in its own right.
+        (pl.col("transfer_id").is_not_null() | pl.col("reserved_pages").is_not_null())
+        .any()
+        .alias("own"),
         pl.col("tenant_id").drop_nulls().unique().alias("tenants"),
         (pl.col("model") if "model" in joined.columns else pl.lit(None, dtype=pl.String))
         .drop_nulls()
@@ -290,10 +341,11 @@ def unpaired_gateway(joined: pl.DataFrame) -> pl.DataFrame:
         .alias("models"),
     )
     hops = pl.col("hops").list
-    gateway = groups.filter((hops.len() == 1) & hops.contains("gateway"))
+    gateway = groups.filter((hops.len() == 1) & hops.contains("gateway") & ~pl.col("own"))
     engine = groups.filter(~hops.contains("gateway") & ~hops.contains(None))
     pairs = gateway.join(engine, on="size").filter(
         ((pl.col("at") - pl.col("at_right")).abs() <= UNPAIRED_GAP)
+        & ~(pl.col("tokens").fill_null(1) > 0).ne(pl.col("tokens_right").fill_null(1) > 0)
         & _compatible("tenants")
         & _compatible("models")
     )

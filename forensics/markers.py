@@ -29,7 +29,10 @@ def collect(frames: list[pl.DataFrame], observations: pl.DataFrame) -> Markers:
     empty = pl.DataFrame(schema=schema.dtypes(schema.MARKER_COLUMNS))
     records = pl.concat([empty, *frames], how="diagonal_relaxed").select(empty.columns).unique()
     records = records.sort(empty.columns, nulls_last=True).with_row_index("_marker")
-    ids = observations.filter(~pl.col("earlier")).select("request_id", "handoff", "tenant_id")
+    last = observations.filter(~pl.col("earlier"))
+    ids = last.select("request_id", "handoff")
+    if "prefill_request_id" in last.columns:
+        ids = pl.concat([ids, last.select(request_id="prefill_request_id", handoff="handoff")])
     wanted = [*records["seen_request_id"].drop_nulls(), *records["planted_request_id"].drop_nulls()]
     ids = ids.filter(pl.col("request_id").is_in(wanted)).unique()
     tenants = (

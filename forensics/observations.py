@@ -156,7 +156,16 @@ HEALTH_CHECK = "HEALTH_CHECK_"
 _SMALL_ROOM = 256
 _WARM_UP_TOKENS = 4
 _SIZES = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
-_PAGES = ("reserved_pages", "transferred_pages")
+_MORE = {
+    "reserved_pages": 1,
+    "transferred_pages": 1,
+    "reserved_tokens": 256,
+    "transferred_tokens": 256,
+    "prefill_tokens": _WARM_UP_TOKENS,
+    "cached_tokens": 0,
+    "completion_tokens": 16,
+}
+"""The most that a warm-up leaves of each figure."""
 
 
 def _without_probes(
@@ -174,14 +183,22 @@ def _without_probes(
         "transfer_id",
         candidate=health | _small_room(frame, epochs),
         tiny=_tiny(frame),
+        sized=pl.any_horizontal(
+            [pl.col(n).is_not_null() for n in _SIZES if n in frame.columns] or [pl.lit(value=False)]
+        ),
+        health=health,
     )
+    # A hand-off of which no size is known at all may be anything.
+    sized = marked.filter("sized")["transfer_id"].drop_nulls().unique().implode()
+    known = pl.col("health") | pl.col("transfer_id").is_in(sized)
+    marked = marked.with_columns(tiny=pl.col("tiny") & known.fill_null(value=False))
     if not marked["candidate"].any():
         return frame, {}
     real = marked.filter(~(pl.col("candidate") & pl.col("tiny")))
     probe = pl.col("candidate") & pl.col("tiny")
     for name in ("request_id", "transfer_id", "request_id"):
-        known = real[name].drop_nulls().unique().implode()
-        probe = probe & ~pl.col(name).is_in(known).fill_null(value=False)
+        taken = real[name].drop_nulls().unique().implode()
+        probe = probe & ~pl.col(name).is_in(taken).fill_null(value=False)
         real = marked.filter(~probe)
     found = marked.select(probe.alias("probe")).to_series()
     return frame.filter(~found).rechunk(), _per_file(frame.filter(found))
@@ -190,8 +207,10 @@ def _without_probes(
 def _tiny(frame: pl.DataFrame) -> pl.Expr:
     """Say which records are no more than a warm-up leaves behind."""
     tokens = [pl.col(n) <= _WARM_UP_TOKENS for n in _SIZES if n in frame.columns]
-    pages = [pl.col(n) <= 1 for n in _PAGES if n in frame.columns]
+    pages = [pl.col(n) <= most for n, most in _MORE.items() if n in frame.columns]
     nobody = pl.col("tenant_id").is_null() & (pl.col("hop") != "gateway").fill_null(value=True)
+    if "rejected" in frame.columns:
+        nobody = nobody & ~pl.col("rejected").fill_null(value=False)
     return (
         pl.all_horizontal([c.fill_null(value=True) for c in (*tokens, *pages)] or [True]) & nobody
     )

@@ -189,10 +189,10 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
     found = _sources(column.name, order, hops, wide)
     if column.name in _ANY:
         return _any_of(column.name, hops, wide)
-    if column.name in _FEWEST and len(found) > 1:
-        return pl.min_horizontal(found)
-    if column.name in _MOST and len(found) > 1:
-        return pl.max_horizontal(found)
+    if column.name in (*_FEWEST, *_MOST) and len(found) > 1:
+        held = _not_complete_elsewhere(column.name, hops, wide)
+        most = column.name in _MOST
+        return pl.max_horizontal(held) if most else pl.min_horizontal(held)
     if len(found) == 1:
         return found[0]  # shares the column's memory, which coalesce would copy
     return pl.coalesce(found) if found else pl.lit(None, dtype=column.dtype)
@@ -209,6 +209,26 @@ def _handed_off_at(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
     order = ("decode", "prefill", ENGINE_HOP, JOINED, "gateway")
     found = _sources("received_at", order, hops, wide)
     return pl.coalesce(found) if found else pl.lit(None, dtype=pl.Int64)
+
+
+def _not_complete_elsewhere(name: str, hops: tuple[str, ...], wide: pl.DataFrame) -> list[pl.Expr]:
+    """Leave out a side that reserved and got all of its own: it counts other pages than decode.
+
+    Decode reserves what its own prefix cache lacks; prefill may count the whole prompt.
+    """
+    unit = name.rsplit("_", 1)[1]
+    decode = f"reserved_{unit}@decode"
+    held = []
+    for hop in hops:
+        own, got = f"reserved_{unit}@{hop}", f"transferred_{unit}@{hop}"
+        if f"{name}@{hop}" not in wide.columns:
+            continue
+        value = pl.col(f"{name}@{hop}")
+        if hop != "decode" and {own, got, decode} <= set(wide.columns):
+            apart = (pl.col(own) == pl.col(got)) & pl.col(decode).is_not_null()
+            value = pl.when(~apart.fill_null(value=False)).then(value)
+        held.append(value)
+    return held
 
 
 def _any_of(name: str, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:

@@ -27,8 +27,8 @@ _RFC3339 = (
     r"^\s*(?<date>\d{4}-\d{2}-\d{2})[Tt ](?<clock>\d{2}:\d{2}:\d{2})"
     r"(?:[.,](?<fraction>\d{1,12}))?\s?(?<zone>[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d|UTC)?\s*$"
 )
-_FIRST_TIME, _LAST_TIME = -62_135_596_800_000_000, 253_402_300_799_999_999
-"""Years 1 to 9999: beyond them no calendar of ours goes, and no log is from there."""
+_FIRST_TIME, _LAST_TIME = -62_135_596_800_000_000, 253_370_764_799_999_999
+"""Years 1 to 9998: beyond them no calendar of ours goes, and no log is from there."""
 _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _SETTING = re.compile(r"[A-Za-z0-9_.:+-]{1,48}")
 _TRUE = ("true", "1", "t", "yes")
