@@ -72,8 +72,8 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
 
 def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     """Keep the records of listed requests: lineage needs no other, and they are few."""
-    keys = verdicts.listed(judged.select("handoff", "tier", "noteworthy")).select("handoff")
-    return observed.join(keys, on="handoff", how="semi")
+    keys = verdicts.listed(judged.select("handoff", "tier", "noteworthy"))["handoff"]
+    return observed.filter(pl.col("handoff").is_in(keys.implode()))
 
 
 def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame) -> list[str]:

@@ -101,7 +101,7 @@ def _int(value: Any) -> int:
 
 
 def _counts(rows: pl.DataFrame) -> dict[str, int]:
-    return {str(tier): int(n) for tier, n in rows.group_by("tier").len().iter_rows()}
+    return {str(tier): int(n) for tier, n in rows.select("tier").group_by("tier").len().iter_rows()}
 
 
 def _headline(
@@ -350,7 +350,8 @@ def _rejections(rows: pl.DataFrame) -> list[doc.Rejections]:
 
 def _reasons(rows: pl.DataFrame) -> list[doc.Reason]:
     meaning = {f.code: f.meaning for f in FINDINGS}
-    counted = rows.group_by("tier").agg(
+    flags = rows.select("tier", *(flag(code) for code in meaning))
+    counted = flags.group_by("tier").agg(
         flag(code).sum().cast(pl.Int64).alias(code) for code in meaning
     )
     found = []

@@ -35,15 +35,13 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     direct = _by_anchor(_by_transfer(direct))
     attached, alone = _by_request(rest, direct)
     flags = {"earlier": pl.lit(value=False), "inferred": pl.lit(value=False)}
-    joined = pl.concat(
-        [
-            direct.with_columns(earlier=flags["earlier"]),
-            attached.with_columns(inferred=flags["inferred"]),
-            _own_key(alone).with_columns(**flags),
-        ],
-        how="diagonal_relaxed",
-    )
-    return _by_size(joined)
+    pieces = [
+        direct.with_columns(earlier=flags["earlier"]),
+        attached.with_columns(inferred=flags["inferred"]),
+        _own_key(alone).with_columns(**flags),
+    ]
+    filled = [piece for piece in pieces if piece.height] or pieces[:1]
+    return _by_size(pl.concat(filled, how="diagonal_relaxed") if len(filled) > 1 else filled[0])
 
 
 def _parted(frame: pl.DataFrame, mask: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -42,7 +42,9 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
     frames = [pl.read_parquet(part) for part in sorted(parts)]
     if not frames:
         return Observations(pl.DataFrame(schema=_ALL), {}, {})
-    frame = pl.concat(frames, how="diagonal_relaxed")
+    # In one piece: columns added later are, and filters copy a frame whose chunks differ.
+    frame = pl.concat(frames, how="diagonal_relaxed", rechunk=True)
+    del frames
     frame = ensure(
         clocks.resolve(frame, _TIMES),
         ["request_id", "transfer_id", "tenant_id", "hop", "received_at"],
