@@ -150,7 +150,6 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
-        *[pl.col(f"inferred@{hop}").is_not_null().alias(f"seen_{hop}") for hop in hops],
     )
 
 
@@ -278,8 +277,6 @@ def _models(rows: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
 def _completed(rows: pl.DataFrame) -> pl.DataFrame:
     """Add what later stages read though nobody filled it, and a stand-in for prompt tokens."""
     rows = ensure(rows, _CARRIED)
-    absent = [f"seen_{hop}" for hop in _HOPS if f"seen_{hop}" not in rows.columns]
-    rows = rows.with_columns(pl.lit(value=False).alias(name) for name in absent)
     return rows.with_columns(
         prompt_tokens=pl.coalesce("prompt_tokens", "decode_prompt_tokens"),
         inferred=pl.col("inferred").fill_null(value=False),

@@ -7,7 +7,6 @@ Parquet holds values as they are. CSV is opened in spreadsheets: lists are joine
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -314,11 +313,3 @@ def guard(frame: pl.DataFrame, allowed: dict[str, pl.DataType]) -> pl.DataFrame:
     if extra:
         raise PrivacyError(f"{len(extra)} column(s) outside the schema: {', '.join(extra)}")
     return frame
-
-
-@dataclass(frozen=True)
-class Written:
-    """Name and bytes of one output file."""
-
-    name: str
-    data: bytes

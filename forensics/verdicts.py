@@ -76,7 +76,7 @@ DECISIVE = (
 
 
 def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.DataFrame:
-    """Add findings, ``rung``, ``tier`` and ``rule`` to requests.
+    """Add findings, ``rung`` and ``tier`` to requests.
 
     Args:
         requests: with the limits attached.
@@ -120,14 +120,13 @@ def _judged(
         pl.lit(value=False).alias(name) for name in _FLAG.values() if name not in rows.columns
     )
     rows = rows.with_columns(
-        tier=_first("tier"),
-        rule=_first("name"),
+        tier=_decided(),
         rung=_rung(),
         input_limit_tokens="limit_high",
         noteworthy=_NOTEWORTHY,
         stale_pages=(RESERVED - TRANSFERRED).clip(lower_bound=0),
     )
-    added = ("tier", "rule", "rung", "input_limit_tokens", "noteworthy", "stale_pages")
+    added = ("tier", "rung", "input_limit_tokens", "noteworthy", "stale_pages")
     return rows.select(*requests.columns, *_FLAG.values(), *added)
 
 
@@ -143,8 +142,9 @@ def _active(incident: Incident) -> list[Finding]:
     return [f for f in FINDINGS if cleared or f.code != "below_limit"]
 
 
-def _first(attribute: str) -> pl.Expr:
-    decided = [pl.when(rule.condition).then(pl.lit(getattr(rule, attribute))) for rule in ORDER]
+def _decided() -> pl.Expr:
+    """The tier of the first rule of :data:`ORDER` whose condition holds."""
+    decided = [pl.when(rule.condition).then(pl.lit(rule.tier)) for rule in ORDER]
     return pl.coalesce(decided)
 
 
