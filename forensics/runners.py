@@ -55,10 +55,10 @@ def _leave_interrupts() -> None:
 
 def _stop(pool: ProcessPoolExecutor) -> None:
     """End the children now: the files that they are at may be long."""
-    children = list((pool._processes or {}).values())
-    pool.shutdown(wait=False, cancel_futures=True)
-    for child in children:
+    for child in list((pool._processes or {}).values()):
         child.terminate()
+    # Waited for: a pool that is still closing when the interpreter ends writes to closed pipes.
+    pool.shutdown(wait=True, cancel_futures=True)
 
 
 def available_workers() -> int:
