@@ -1,0 +1,85 @@
+"""What commands share: options, reading, and how a run ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forensics.errors import Exit
+
+if TYPE_CHECKING:
+    from forensics.case import Case
+
+TIER_ORDER = ("confirmed", "probable", "possible")
+
+as_json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout")
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every command that reads logs takes."""
+    options = (
+        click.argument("logs", nargs=-1, required=True),
+        click.option("-i", "--incident", type=click.Path(dir_okay=False), help="incident.toml"),
+        click.option("--format", "format_name", help="format of all files; default: detected"),
+        click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size"),
+        click.option("--fail-on", type=click.Choice(TIER_ORDER), help="exit 10 from this tier on"),
+        click.option("--json", "as_json", is_flag=True, help="JSON on stdout"),
+        click.option("-q", "--quiet", is_flag=True, help="no progress on stderr"),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def case_of(reading: dict[str, Any]) -> Case:
+    """Read the logs that the options name, with progress on stderr."""
+    from forensics.case import read_logs
+    from forensics.progress import Bar
+
+    with Bar(reading["logs"], quiet=reading["quiet"]) as bar:
+        return read_logs(
+            *reading["logs"],
+            incident=reading["incident"],
+            format=reading["format_name"],
+            workers=reading["workers"],
+            progress=bar.advance,
+        )
+
+
+def plain(value: Any) -> Any:
+    """Return a struct as plain objects."""
+    import msgspec
+
+    return msgspec.to_builtins(value)
+
+
+def json_rows(rows: Any) -> str:
+    """Return a frame as JSON, times as RFC 3339."""
+    import polars as pl
+
+    text = rows.with_columns(
+        pl.col(name).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
+        for name, dtype in rows.schema.items()
+        if isinstance(dtype, pl.Datetime)
+    )
+    return str(text.write_json())
+
+
+def summary(case: Case) -> None:
+    """Print the findings on stderr: first the counts, then what is missing."""
+    head = case.exposure().headline
+    click.echo(head.sentence, err=True)
+    for flag in head.incomplete:
+        click.echo(f"incomplete: {flag}", err=True)
+
+
+def exit_of(case: Case, fail_on: str | None) -> int:
+    """Return the exit code of a run that ended well."""
+    head = case.exposure().headline
+    if fail_on is not None:
+        reached = TIER_ORDER[: TIER_ORDER.index(fail_on) + 1]
+        if any(t.requests for t in head.tiers if t.tier in reached):
+            return Exit.TIER_REACHED
+    return Exit.INCOMPLETE if head.incomplete else Exit.COMPLETE

@@ -1,0 +1,41 @@
+"""``forensics report``: the main job."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from forensics.commands.options import case_of, exit_of, plain, reading_options, summary
+
+
+@click.command()
+@reading_options
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="new folder")
+@click.option("--force", is_flag=True, help="replace the folder")
+def report(out: Path, force: bool, as_json: bool, fail_on: str | None, **reading: Any) -> int:
+    """Write the exposure report of LOGS into a new folder."""
+    from forensics.errors import OutputExistsError
+    from forensics.output import refuse_inputs
+
+    if os.path.lexists(out) and not force:
+        raise OutputExistsError(f"{out} exists; --force replaces it")
+    refuse_inputs(out, [*reading["logs"], *filter(None, [reading["incident"]])])
+    case = case_of(reading)
+    case.run.arguments = {
+        "command": "report",
+        "out": str(out),
+        "force": force,
+        "fail_on": fail_on,
+    } | reading
+    written = case.report(out, force=force)
+    if as_json:
+        click.echo(
+            json.dumps({"out": str(out), "headline": plain(written.exposure.headline)}, indent=2)
+        )
+    summary(case)
+    click.echo(f"report: {out / 'report.html'}", err=True)
+    return exit_of(case, fail_on)

@@ -1,0 +1,30 @@
+"""``forensics scope``: the affected requests, as a table."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from forensics.commands.options import case_of, exit_of, json_rows, plain, reading_options, summary
+
+
+@click.command()
+@reading_options
+def scope(as_json: bool, fail_on: str | None, **reading: Any) -> int:
+    """List the affected requests of LOGS."""
+    from forensics.tables import csv_bytes
+
+    case = case_of(reading)
+    rows = case.affected.polars()
+    if as_json:
+        document = {
+            "headline": plain(case.exposure().headline),
+            "affected": json.loads(json_rows(rows)),
+        }
+        click.echo(json.dumps(document, indent=2))
+    else:
+        click.echo(csv_bytes(rows), nl=False)
+    summary(case)
+    return exit_of(case, fail_on)
