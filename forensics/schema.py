@@ -183,6 +183,54 @@ MARKER_COLUMNS: tuple[Column, ...] = (
 
 OBSERVATION_COLUMNS: tuple[Column, ...] = (*REQUEST_COLUMNS, HOP)
 
+ENGINE_COLUMNS: tuple[Column, ...] = (
+    Column("transfer_mb", "measure", "MiB that prefill says it sent, per rank", "prefill"),
+    Column(
+        "kv_checksum_mismatch",
+        "flag",
+        "what arrived has another checksum than what was sent",
+        worst="max",
+    ),
+    Column(
+        "metadata_collision", "flag", "decode received another hand-off's metadata", worst="max"
+    ),
+    Column(
+        "late_release",
+        "flag",
+        "decode gave pages back without knowing that prefill's writes were over",
+        worst="max",
+    ),
+)
+"""What only readers of engine logs fill, beside the columns of a request."""
+
+TRACE_COLUMNS: tuple[Column, ...] = (
+    Column("node", "id", "engine with its rank"),
+    Column("at", "time", "when it was logged"),
+    Column(
+        "kind", "code", "what happened to a request unknown", codes=("state_mismatch", "truncated")
+    ),
+    Column("tokens_low", "count", "its prompt has at least so many tokens"),
+    Column("tokens_high", "count", "and at most so many"),
+    Column("pages_sent", "count", "pages that prefill sent"),
+    Column("pages_expected", "count", "pages that decode had reserved"),
+    Column("tokens_kept", "count", "tokens left of a truncated prompt"),
+)
+"""Lines that show what befell a request but not which: they bound what joined rows miss."""
+
+ACTIVITY_COLUMNS: tuple[Column, ...] = (
+    Column("node", "id", "engine with its rank"),
+    Column("hop", "code", "side of the batch", codes=("prefill", "decode")),
+    Column("at", "time", "start of the quarter of an hour"),
+    Column("batches", "count", "batch lines"),
+    Column("sequences", "count", "sequences that began (prefill) or ran (decode), summed"),
+    Column("tokens", "count", "new tokens of prefill batches, summed, page-rounded as logged"),
+    Column("single_page_batches", "count", "batches of one sequence and at most one page"),
+    Column("used_tokens", "count", "most tokens in the pool", worst="max"),
+    Column("usage", "measure", "highest share of the pool in use", worst="max"),
+    Column("retracted", "count", "sequences put back, summed"),
+)
+"""Batch lines, counted per engine and quarter of an hour: no line names a request."""
+
 ENGINE_HOP = "engine"
 """Hop of an engine record whose side is not known yet; never leaves the package."""
 
@@ -190,7 +238,17 @@ CAPACITY_EVENT = Column(
     "event",
     "code",
     "what made the row known: a start, readiness, a pool line, a quoted limit, a record",
-    codes=("start", "ready", "server_pool", "rank_pool", "limit", "record", "role"),
+    codes=(
+        "start",
+        "ready",
+        "server_pool",
+        "rank_pool",
+        "limit",
+        "truncation",
+        "snapshot",
+        "record",
+        "role",
+    ),
 )
 
 ORIGIN: dict[str, pl.DataType] = {

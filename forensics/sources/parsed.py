@@ -27,8 +27,9 @@ class Unread:
 class Parsed:
     """Records of one batch.
 
-    ``observations``, ``capacity`` and ``markers`` hold schema columns plus
-    :data:`forensics.schema.ORIGIN`. ``clock`` counts, per node, the offsets in
+    ``observations``, ``capacity``, ``markers`` and ``traces`` hold schema columns plus
+    :data:`forensics.schema.ORIGIN`; ``activity`` those of batch lines, already summed, with
+    ``naive`` and ``source_node`` alone. ``clock`` counts, per node, the offsets in
     microseconds between the node's own wall clock and its epoch stamps.
     """
 
@@ -37,6 +38,8 @@ class Parsed:
     observations: list[pl.DataFrame] = field(default_factory=list)
     capacity: list[pl.DataFrame] = field(default_factory=list)
     markers: list[pl.DataFrame] = field(default_factory=list)
+    traces: list[pl.DataFrame] = field(default_factory=list)
+    activity: list[pl.DataFrame] = field(default_factory=list)
     ignored: Reasons = field(default_factory=Counter)
     unread: list[Unread] = field(default_factory=list)
     bad_values: Reasons = field(default_factory=Counter)

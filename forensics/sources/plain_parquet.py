@@ -44,6 +44,8 @@ def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the batch with texts as bytes where they are no UTF-8: nothing else checks them."""
     try:
         batch.validate(full=True)
+        # A name in the file's own metadata that is no UTF-8 ends Polars in a panic.
+        batch = pa.RecordBatch.from_arrays(batch.columns, names=batch.schema.names)
     except ArrowException:
         return pa.RecordBatch.from_arrays(
             [_as_bytes(column) for column in batch.columns], names=batch.schema.names

@@ -54,6 +54,8 @@ class Reading:
     parts: list[Path] = field(default_factory=list)
     capacity: list[pl.DataFrame] = field(default_factory=list)
     markers: list[pl.DataFrame] = field(default_factory=list)
+    traces: list[pl.DataFrame] = field(default_factory=list)
+    activity: list[pl.DataFrame] = field(default_factory=list)
     clock: Counter[tuple[str, int]] = field(default_factory=Counter)
 
     def merge(self, other: Reading) -> Reading:
@@ -63,6 +65,8 @@ class Reading:
             self.parts + other.parts,
             self.capacity + other.capacity,
             self.markers + other.markers,
+            self.traces + other.traces,
+            self.activity + other.activity,
             self.clock + other.clock,
         )
 
@@ -139,6 +143,8 @@ def _take(parsed: Parsed, facts: FileFacts, rows: _Parts, reading: Reading) -> N
     rows.add(parsed.observations)
     reading.capacity += parsed.capacity
     reading.markers += parsed.markers
+    reading.traces += parsed.traces
+    reading.activity += parsed.activity
     reading.clock += parsed.clock
 
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 from forensics.errors import UsageError
 from forensics.incident import Incident
-from forensics.sources import plain, sglang
+from forensics.sources import plain
 from forensics.sources.blocks import Opened
 from forensics.sources.context import Context
+from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed
+from forensics.sources.sglang import node_log
 
 _HEAD_LINES = 200
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -27,6 +29,7 @@ class Format:
     never_shows: str
     read: Callable[[Opened, Context], Iterator[Parsed]]
     sniff: Callable[[bytes, Incident], str | None]
+    forms: tuple[Form, ...] = ()
 
 
 def _read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
@@ -89,7 +92,7 @@ FORMATS: tuple[Format, ...] = (
         "start-up: pool, page size, context, roles, settings. Time stats and request logs: both "
         "counts of a prompt joined by bootstrap_room, tokens generated, prefill time. Rejections",
         "page numbers, pages reserved, HTTP status; a tenant only where a header or label has it",
-        sglang.read,
+        node_log.read,
         _is_sglang,
     ),
     Format(

@@ -18,7 +18,7 @@ from forensics.sources.context import Context
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
 from forensics.sources.parsed import Parsed
 from forensics.sources.records import Raw, add
-from forensics.sources.sglang_text import QUARTER_HOUR
+from forensics.sources.sglang.text import QUARTER_HOUR
 
 _META = ("out", "meta_info")
 _PATHS: dict[str, tuple[Path, Kind]] = {

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from forensics.sources import sglang_text
 from forensics.sources.blocks import Block, Opened
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
-from forensics.sources.sglang_json import RequestLog
+from forensics.sources.sglang import text as node_text
+from forensics.sources.sglang.request_log import RequestLog
 
 _JSON = r"^(?:\[[^\]]{1,120}\] )?\{"
 
@@ -39,4 +39,4 @@ def _split(block: Block, requests: RequestLog, context: Context, parsed: Parsed)
         data = "\n".join(records.to_list()).encode()
         requests.read(Block(data, 1, block.offset), numbers.filter(is_json), parsed)
     if not is_json.all():
-        sglang_text.parse(lines.filter(~is_json), numbers.filter(~is_json), context, parsed)
+        node_text.parse(lines.filter(~is_json), numbers.filter(~is_json), context, parsed)

@@ -1,0 +1,1 @@
+"""SGLang: node logs, request logs, metrics, snapshots and spans, one surface a file."""
