@@ -11,10 +11,12 @@ from forensics.lab.records import GatewayEntry, Handoff, Intent, LabRun, Probe, 
 from forensics.lab.samples import SAMPLES, write_sample
 from forensics.lab.sglang import write_sglang
 from forensics.lab.simulation import simulate
+from forensics.lab.surfaces import SURFACES, write_fleet
 from forensics.lab.truth import write_truth
 
 __all__ = [
     "SAMPLES",
+    "SURFACES",
     "EngineSettings",
     "GatewayEntry",
     "Handoff",
@@ -28,6 +30,7 @@ __all__ = [
     "incident",
     "simulate",
     "small",
+    "write_fleet",
     "write_plain",
     "write_sample",
     "write_sglang",

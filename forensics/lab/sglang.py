@@ -33,12 +33,13 @@ def write_sglang(run: LabRun, out: Path) -> None:
     (out / "gateway.ndjson").write_bytes(encode(rows))
     offset = run.config.zone_offset_hours
     for node in run.nodes:
-        lines = sorted(_lines(run, node), key=lambda line: line[0])
+        lines = sorted(node_lines(run, node), key=lambda line: line[0])
         content = "".join(f"[{local_second(at, offset)}{r}] {t}\n" for at, r, t in lines)
         (out / f"{node.name}.log").write_bytes(content.encode())
 
 
-def _lines(run: LabRun, node: NodeHistory) -> Iterator[Line]:
+def node_lines(run: LabRun, node: NodeHistory) -> Iterator[Line]:
+    """Yield the lines of one server, time stats included, in no order."""
     for epoch in node.epochs:
         yield from _startup(run, node, epoch)
     for probe in run.probes:
@@ -55,7 +56,7 @@ def _lines(run: LabRun, node: NodeHistory) -> Iterator[Line]:
                 yield from _decode(run, node, handoff, usage)
 
 
-def _rank(node: NodeHistory, dp: int) -> str:
+def rank_prefix(node: NodeHistory, dp: int) -> str:
     """Return the prefix of the first tensor-parallel rank of `dp`."""
     return _prefix(dp, dp * node.epochs[0].settings.tp_size // node.ranks)
 
@@ -73,7 +74,7 @@ def _startup(run: LabRun, node: NodeHistory, epoch: Epoch) -> Iterator[Line]:
         yield start + 9 * SECOND, prefix, "Load weight begin. avail mem=137.60 GB"
         yield start + 60 * SECOND, prefix, text.kv_allocated(epoch)
         yield start + 60 * SECOND, prefix, "Memory pool end. avail mem=31.62 GB"
-    yield start + 80 * SECOND, _rank(node, 0), text.pool_summary(epoch, context)
+    yield start + 80 * SECOND, rank_prefix(node, 0), text.pool_summary(epoch, context)
     yield start + 81 * SECOND, "", "INFO:     Application startup complete."
     yield start + 89 * SECOND, "", "Start of pd disaggregation warmup ..."
     yield start + 93 * SECOND, "", "End of disaggregation warmup"
@@ -81,14 +82,14 @@ def _startup(run: LabRun, node: NodeHistory, epoch: Epoch) -> Iterator[Line]:
 
 
 def _probe(probe: Probe, node: NodeHistory) -> Iterator[Line]:
-    yield probe.released_at, _rank(node, probe.rank), text.probe_stats(probe)
+    yield probe.released_at, rank_prefix(node, probe.rank), text.probe_stats(probe)
     if probe.probe_id.startswith("HEALTH_CHECK_"):
         line = 'INFO:     127.0.0.1:48811 - "GET /health_generate HTTP/1.1" 200 OK'
         yield probe.released_at, "", line
 
 
 def _prefill(run: LabRun, node: NodeHistory, handoff: Handoff) -> Iterator[Line]:
-    prefix, room = _rank(node, handoff.prefill_rank), handoff.transfer_id
+    prefix, room = rank_prefix(node, handoff.prefill_rank), handoff.transfer_id
     if handoff.prefill_rejected and handoff.prefill_rank == 0:
         line = text.exceeds(handoff.intent.prompt_tokens, handoff.input_limit, handoff.prefill_id)
         yield handoff.prefill_received_at + MILLISECOND, prefix, line
@@ -121,7 +122,11 @@ def _prefill_batch(run: LabRun, node: NodeHistory, handoff: Handoff, prefix: str
 
 
 def _decode(run: LabRun, node: NodeHistory, handoff: Handoff, usage: Usage) -> Iterator[Line]:
-    prefix, room, end = _rank(node, handoff.decode_rank), handoff.transfer_id, handoff.finished_at
+    prefix, room, end = (
+        rank_prefix(node, handoff.decode_rank),
+        handoff.transfer_id,
+        handoff.finished_at,
+    )
     pool = node.at(end).pool_tokens
     if handoff.first_token_at is not None:
         if room % 3 == 0:

@@ -90,7 +90,7 @@ def prefill_stats(handoff: Handoff) -> str:
         f"ReqTimeStats(rid={handoff.prefill_id}, bootstrap_room={handoff.transfer_id}, "
         f"input_len={handoff.prefill_prompt_tokens}, cached_input_len={handoff.cached_tokens}, "
         f"output_len=1, attempts=0, type=prefill): bootstrap_duration=15.00ms, "
-        f"queue_duration={_ms(handoff.queued)}, forward_duration={_ms(forward)}, "
+        f"queue_duration={milliseconds(handoff.queued)}, forward_duration={milliseconds(forward)}, "
         f"entry_time={handoff.prefill_received_at / SECOND:.3f}, "
         f"transfer_speed={megabytes / 1024 / seconds:.2f} GB/s, transfer_total={megabytes:.2f} MB"
     )
@@ -106,10 +106,10 @@ def decode_stats(handoff: Handoff) -> str:
         f"input_len={handoff.intent.prompt_tokens}, cached_input_len={handoff.cached_tokens}, "
         f"output_len={handoff.completion_tokens}, attempts=0, type=decode): "
         f"bootstrap_duration=14.00ms, "
-        f"alloc_wait_duration={_ms(reserved - handoff.decode_received_at)}, "
-        f"transfer_duration={_ms(transferred - reserved)}, "
-        f"queue_duration={_ms(first - transferred)}, "
-        f"forward_duration={_ms(handoff.finished_at - first)}, "
+        f"alloc_wait_duration={milliseconds(reserved - handoff.decode_received_at)}, "
+        f"transfer_duration={milliseconds(transferred - reserved)}, "
+        f"queue_duration={milliseconds(first - transferred)}, "
+        f"forward_duration={milliseconds(handoff.finished_at - first)}, "
         f"entry_time={handoff.decode_received_at / SECOND:.3f}"
     )
 
@@ -120,7 +120,7 @@ def probe_stats(probe: Probe) -> str:
         f"ReqTimeStats(rid={probe.probe_id}, bootstrap_room={probe.transfer_id}, "
         f"input_len={probe.prompt_tokens}, cached_input_len=0, output_len=1, attempts=0, "
         f"type={probe.role}): bootstrap_duration=0.00ms, queue_duration=0.50ms, "
-        f"forward_duration={_ms(probe.released_at - probe.received_at)}, "
+        f"forward_duration={milliseconds(probe.released_at - probe.received_at)}, "
         f"entry_time={probe.received_at / SECOND:.3f}"
     )
 
@@ -167,5 +167,6 @@ def access(transfer_id: int, status: str) -> str:
     return f'INFO:     10.12.0.9:{port} - "POST /v1/chat/completions HTTP/1.1" {status}'
 
 
-def _ms(duration: Micros) -> str:
+def milliseconds(duration: Micros) -> str:
+    """Return a duration as the engine prints it."""
     return f"{duration / 1_000:.2f}ms"

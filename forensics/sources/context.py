@@ -8,7 +8,11 @@ from pathlib import PurePath
 
 from forensics.incident import Incident
 
-_GENERIC = {"log", "logs", "stdout", "stderr", "server", "output", "sglang", "vllm", "requests"}
+_GENERIC = {
+    *("log", "logs", "stdout", "stderr", "server", "output", "sglang", "vllm", "requests"),
+    *("server_info", "get_server_info", "metrics", "spans", "traces", "sglang-request-metrics"),
+}
+"""Names that say what a file holds and not which engine wrote it: the folder does."""
 _PACKED = r"(?:\.(?:gz|zst))?"
 _DATE = r"[._-]\d{4}-?\d{2}-?\d{2}(?:[-_T]?\d{2,6})?"
 _ROTATION = re.compile(
