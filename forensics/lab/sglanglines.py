@@ -70,15 +70,36 @@ def pool_summary(epoch: Epoch, context: int) -> str:
 
 def exceeds(prompt: int, limit: int, rid: str) -> str:
     """Return the rejection line, which only global rank 0 prints."""
+    return f"{too_long(prompt, limit)}, self.rid={rid!r}"
+
+
+def too_long(prompt: int, limit: int) -> str:
+    """Return the error that a client gets for a prompt that the scheduler rejects."""
     return (
         f"Input length ({prompt} tokens) exceeds the maximum allowed length ({limit} tokens). "
-        f"Use a shorter input or enable --allow-auto-truncate., self.rid={rid!r}"
+        "Use a shorter input or enable --allow-auto-truncate."
+    )
+
+
+def over_context(prompt: int, context: int) -> str:
+    """Return the error that a client gets before any scheduler sees the request."""
+    return (
+        f"The input ({prompt} tokens) is longer than the model's context length ({context} tokens)."
+    )
+
+
+def truncated(prompt: int, limit: int) -> str:
+    """Return the warning that a prompt was shortened instead of rejected."""
+    return (
+        "Request length is longer than the KV cache pool size or the max context length. "
+        f"Truncated. len(req.origin_input_ids)={prompt}, max_req_input_len={limit}."
     )
 
 
 def state_mismatch(handoff: Handoff) -> str:
-    """Return the warning of models with an index cache: one page against all reserved."""
-    return f"len(prefill_state_indices) = 1, len(dst_state_indices) = {handoff.reserved_pages}"
+    """Return the warning of models with an index cache: pages sent against pages reserved."""
+    sent = handoff.transferred_pages
+    return f"len(prefill_state_indices) = {sent}, len(dst_state_indices) = {handoff.reserved_pages}"
 
 
 def prefill_stats(handoff: Handoff) -> str:

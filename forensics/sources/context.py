@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from forensics.incident import Incident
+from forensics.sources.identifiers import from_path
 
 _GENERIC = {
     *("log", "logs", "stdout", "stderr", "server", "output", "sglang", "vllm", "requests"),
@@ -45,12 +46,12 @@ class Context:
         if pattern is not None:
             match = re.search(pattern, self.name)
             if match and match.group("node"):
-                return match.group("node")
+                return from_path(match.group("node"))
         path = PurePath(self.name)
         stem = _ROTATION.sub("", path.name) or path.name
         if stem.lower() in _GENERIC and path.parent.name:
             stem = path.parent.name
-        return re.sub(r"\s", "_", stem)
+        return from_path(stem)
 
     @property
     def stated_node(self) -> str | None:
@@ -59,5 +60,9 @@ class Context:
 
     def where(self, line: int) -> str:
         """Name a line in place of an identifier that may not be kept."""
-        label = re.sub(r"\s", "_", self.label or PurePath(self.name).name)
-        return f"{label}:{line}"
+        return f"{self.place}:{line}"
+
+    @property
+    def place(self) -> str:
+        """The file in place of an identifier."""
+        return from_path(self.label or PurePath(self.name).name)

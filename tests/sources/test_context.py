@@ -22,6 +22,10 @@ from forensics.sources.context import Context
         ("logs/my node.log", "my_node"),
         ("prefill-03/stdout.log", "prefill-03"),
         ("prefill-03/server.log.1.gz", "prefill-03"),
+        ("prefill-03/sglang-request-metrics-20260828_03.log", "prefill-03"),
+        ("prefill-03/server_info.json", "prefill-03"),
+        ("prefill-03/metrics-2026-08-28.txt", "prefill-03"),
+        ("prefill-03/spans.jsonl.gz", "prefill-03"),
     ],
 )
 def test_the_stem_without_rotation_or_the_folder(path: str, node: str) -> None:

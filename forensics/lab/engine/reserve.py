@@ -1,0 +1,72 @@
+"""Holding pages of a memory: wait until they fit, give them back whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from forensics.lab.engine.memory import Memory
+
+
+@dataclass
+class Held:
+    """The pages of one request, and the memory they are in."""
+
+    memory: Memory
+    pages: list[int]
+    tokens: int
+    growth: int
+    """Pages that it may still grow by."""
+
+
+class Reserve:
+    """One side's memory; a hold never outlives the memory it is in."""
+
+    def __init__(self, pool_tokens: int, page_tokens: int, *, clear: bool) -> None:
+        self._make: Callable[[], Memory] = partial(Memory, pool_tokens, page_tokens, clear=clear)
+        self._page = page_tokens
+        self._room = asyncio.Condition()
+        self._promised = 0
+        self.memory = self._make()
+
+    def restart(self) -> None:
+        """Start with an empty memory: everything in flight is lost."""
+        self.memory, self._promised = self._make(), 0
+
+    def lost(self, held: Held) -> bool:
+        """Whether the side restarted since the pages were taken."""
+        return held.memory is not self.memory
+
+    @asynccontextmanager
+    async def hold(self, tokens: int, growth: int = 0) -> AsyncIterator[Held]:
+        """Hold the pages of ``tokens`` as soon as they, and ``growth`` more tokens, fit."""
+        more = -(-(tokens + growth) // self._page) - -(-tokens // self._page)
+        async with self._room:
+            await self._room.wait_for(lambda: self._fits(tokens, more))
+            held = Held(self.memory, self.memory.take(tokens), tokens, more)
+            self._promised += more
+        try:
+            yield held
+        finally:
+            await asyncio.shield(self._release(held))
+
+    def write(self, held: Held, at: int, token: str) -> None:
+        """Write one token; take a page more where the last one is full."""
+        if at // self._page >= len(held.pages):
+            held.memory.grow(held.pages)
+            held.growth -= 1
+            self._promised -= 1
+        held.memory.write(held.pages, at, token)
+
+    def _fits(self, tokens: int, growth: int) -> bool:
+        return -(-tokens // self._page) + growth + self._promised <= self.memory.available
+
+    async def _release(self, held: Held) -> None:
+        async with self._room:
+            if not self.lost(held):
+                held.memory.give_back(held.pages)
+                self._promised -= held.growth
+            self._room.notify_all()
