@@ -73,7 +73,7 @@ $(VENV)/.installed-core: pyproject.toml $(VENV)/.created
 	@touch $@
 
 # What the tests need includes what the report needs.
-$(VENV)/.installed-dev: EXTRAS := [dev,notebooks,pdf]
+$(VENV)/.installed-dev: EXTRAS := [dev,notebooks,pdf,live]
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	@echo "installing into $(VENV), with the tools for tests and notebooks" >&2
 	@$(INSTALL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -73,8 +73,14 @@ class LabEngine:
         node = NodeHistory(name, role, 1, (epoch,))
         self._journal.started(node, epoch, options)
 
+    def named(self, ask: Ask) -> Ask:
+        """Return the request with an id: its own, or a new one."""
+        rid = ask.request_id or f"{self._random.getrandbits(128):032x}"
+        return replace(ask, request_id=rid)
+
     async def answer(self, ask: Ask, emit: Emit = _nowhere) -> Answer:
         """Serve one request; ``emit`` is awaited with each word as it is generated."""
+        ask = self.named(ask)
         work = _Work(ask, self._handoff(ask), emit)
         try:
             done = await self._run(work)
@@ -86,7 +92,7 @@ class LabEngine:
 
     def _handoff(self, ask: Ask) -> Handoff:
         self._numbers += 1
-        rid = ask.request_id or f"{self._random.getrandbits(128):032x}"
+        rid = str(ask.request_id)
         room = self._random.getrandbits(63) | 1 << 40
         intent = Intent(
             rid, ask.tenant, 0, now(), len(ask.words), ask.wanted, "stop", "serve", 0, 0

@@ -1,0 +1,158 @@
+"""The engine over HTTP: the shapes that clients and checks speak, streamed and not."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import aiohttp
+import pytest
+
+from forensics.lab.engine import EngineOptions, LabEngine
+from forensics.lab.engine.service import Addresses, served
+
+KEYS = {"lab-key-a": "lab-a", "lab-key-b": "lab-b"}
+HEADERS = {"Authorization": "Bearer lab-key-a"}
+Use = Callable[[aiohttp.ClientSession, Addresses], Awaitable[None]]
+
+
+def drill(folder: Path, use: Use, **options: object) -> LabEngine:
+    async def run() -> LabEngine:
+        engine = LabEngine(EngineOptions(**options), folder / "logs")  # type: ignore[arg-type]
+        async with served(engine, KEYS) as at, aiohttp.ClientSession(headers=HEADERS) as client:
+            await use(client, at)
+        return engine
+
+    return asyncio.run(asyncio.wait_for(run(), 60))
+
+
+def chat(*words: str, **more: object) -> dict[str, object]:
+    return {"messages": [{"role": "user", "content": " ".join(words)}], **more}
+
+
+def test_each_address_answers_in_its_own_shape(tmp_path):
+    async def use(client, at):
+        async with client.post(
+            f"{at.router}/v1/chat/completions", json=chat("my", "mark-00000001")
+        ) as got:
+            body = await got.json()
+        assert got.status == 200
+        assert "mark-00000001" in body["choices"][0]["message"]["content"].split()
+        assert body["usage"] == {"prompt_tokens": 2, "completion_tokens": 7, "total_tokens": 9}
+        async with client.post(
+            f"{at.router}/v1/completions", json={"prompt": "one two three"}
+        ) as got:
+            assert (await got.json())["choices"][0]["text"] == "The text mentions and ends there."
+        ask = {"text": "one mark-0000000a", "sampling_params": {"max_new_tokens": 3}, "rid": "mine"}
+        async with client.post(f"{at.router}/generate", json=ask) as got:
+            meta = (await got.json())["meta_info"]
+        assert (meta["id"], meta["prompt_tokens"], meta["completion_tokens"]) == ("mine", 2, 3)
+
+    drill(tmp_path, use)
+
+
+def test_a_streamed_answer_has_the_same_words_and_ends(tmp_path):
+    async def use(client, at):
+        asked = chat("my", "mark-00000001", stream=True)
+        async with client.post(f"{at.router}/v1/chat/completions", json=asked) as got:
+            frames = [line async for line in got.content if line.startswith(b"data: ")]
+        assert frames[-1] == b"data: [DONE]\n"
+        deltas = [json.loads(frame[6:])["choices"][0]["delta"]["content"] for frame in frames[:-1]]
+        assert "".join(deltas).split() == [
+            "The",
+            "text",
+            "mentions",
+            "mark-00000001",
+            "and",
+            "ends",
+            "there.",
+        ]
+
+    engine = drill(tmp_path, use)
+    assert [one.tenant for one in engine.served] == ["lab-a"]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_what_cannot_fit_is_a_400_with_the_engines_error_when_retired(tmp_path, stream):
+    async def use(client, at):
+        asked = chat(*["w"] * 3_000, stream=stream)
+        async with client.post(f"{at.router}/v1/chat/completions", json=asked) as got:
+            assert got.status == 400
+            assert (
+                "exceeds the maximum allowed length (2554 tokens)" in (await got.json())["message"]
+            )
+
+    drill(tmp_path, use, retire_rejected=True)
+
+
+def test_who_has_no_account_or_sends_nonsense_is_told_so(tmp_path):
+    async def use(client, at):
+        url = f"{at.router}/v1/chat/completions"
+        async with client.post(url, json=chat("x"), headers={"Authorization": "Bearer no"}) as got:
+            assert got.status == 401
+        for body in (
+            {"messages": "x"},
+            {"messages": [1]},
+            [],
+            "x",
+            {"messages": [], "max_tokens": "y"},
+        ):
+            async with client.post(url, json=body) as got:
+                assert got.status == 400
+
+    assert drill(tmp_path, use).served == []
+
+
+def test_the_servers_say_what_pool_they_have(tmp_path):
+    async def use(client, at):
+        for url, pool, limit in ((at.prefill, 2_560, 2_554), (at.decode, 8_192, 4_090)):
+            for path in ("/server_info", "/get_server_info"):
+                async with client.get(url + path) as got:
+                    info = await got.json()
+                assert info["max_total_num_tokens"] == pool
+                assert info["max_req_input_len"] == limit
+                assert info["internal_states"][0]["memory_usage"]["token_capacity"] == pool
+            async with client.get(f"{url}/metrics") as got:
+                assert f'tp_rank="0"}} {pool}.0' in await got.text()
+
+    drill(tmp_path, use)
+
+
+def test_a_client_that_hangs_up_leaves_an_abort_in_the_gateways_record(tmp_path):
+    async def use(client, at):
+        limit = aiohttp.ClientTimeout(total=0.4)
+        asked = client.post(f"{at.router}/v1/completions", json={"prompt": "a b"}, timeout=limit)
+        with pytest.raises(asyncio.TimeoutError):
+            await asked
+        await asyncio.sleep(0.3)
+
+    drill(tmp_path, use, step_seconds=0.2)
+    (record,) = (tmp_path / "logs" / "gateway.ndjson").read_text().splitlines()
+    assert json.loads(record)["http_status"] == 499
+
+
+def test_the_command_serves_until_it_is_told_to_stop_and_writes_the_truth(tmp_path):
+    logs = tmp_path / "logs"
+    command = [sys.executable, "-c", "from forensics.cli import main; main()", "lab", "serve"]
+    child = subprocess.Popen(
+        [*command, "--logs", str(logs), "--port", "0", "--account", "one=k-1"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ,
+    )  # fmt: skip
+    try:
+        assert child.stdout is not None
+        at = json.loads(child.stdout.readline())
+        body = json.dumps({"prompt": "x mark-0000000b"}).encode()
+        headers = {"Authorization": "Bearer k-1", "Content-Type": "application/json"}
+        with urlopen(Request(f"{at['router']}/v1/completions", body, headers)) as got:  # noqa: S310
+            assert got.status == 200
+    finally:
+        child.send_signal(signal.SIGTERM)
+        _, told = child.communicate(timeout=20)
+    assert child.returncode == 0
+    assert b"1 answers, 0 held markers of others" in told
+    assert (logs / "truth.csv").read_text().splitlines()[1].endswith(",one,2,0")
