@@ -1,0 +1,1 @@
+"""Checks of engines that are running: before they take traffic, and after a fix."""

@@ -1,0 +1,291 @@
+"""The gate against everything a server can answer: a pass only where pool and window are said."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+import forensics
+from forensics.cli import run
+from forensics.lab.engine import EngineOptions, LabEngine
+from forensics.lab.engine.service import served
+
+SMALL, ENOUGH, WINDOW = 681_280, 2_040_000, 1_048_576
+SECRET = "sk-SYNTHETIC-SECRET-DO-NOT-STORE"
+INFO = {
+    "version": "0.5.19", "api_key": SECRET, "page_size": 64, "context_length": WINDOW,
+    "disaggregation_mode": "prefill",
+}  # fmt: skip
+
+
+class Server:
+    """A server in a thread of its own; ``answers`` maps a path to what it says."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Any] = {}
+        self.asked: list[str] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
+
+    async def _start(self) -> str:
+        app = web.Application()
+        app.router.add_route("*", "/{path:.*}", self._answer)
+        self._runner = web.AppRunner(app, access_log=None)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append(request.path)
+        answer = self.answers.get(request.path)
+        if answer is None:
+            return web.Response(status=404, text=SECRET)
+        if callable(answer):
+            return await answer(request)
+        if isinstance(answer, web.Response):
+            return answer
+        return web.Response(text=answer if isinstance(answer, str) else json.dumps(answer))
+
+    def stop(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Any:
+    def ask(*arguments: str) -> tuple[int, str]:
+        code = run(["gate", *arguments])
+        shown = capsys.readouterr()
+        assert SECRET not in shown.out + shown.err
+        return code, shown.out
+
+    return ask
+
+
+def states(*pools: Any) -> dict[str, Any]:
+    return {"internal_states": [{"memory_usage": {"token_capacity": pool}} for pool in pools]}
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        {"max_total_num_tokens": ENOUGH},
+        {"kv_pool_tokens": ENOUGH},
+        {"max_total_tokens": ENOUGH},
+        {"max_total_tokens": None, "max_total_num_tokens": ENOUGH},
+        states(ENOUGH, ENOUGH + 64),
+        {"max_total_num_tokens": ENOUGH, **states(ENOUGH)},
+        {"max_total_num_tokens": ENOUGH, "internal_states": [{}]},
+    ],
+    ids=str,
+)
+def test_a_pool_of_two_million_passes_under_any_name(server, said, pool):
+    server.answers["/server_info"] = INFO | pool
+    code, text = said(server.url)
+    assert (code, text.count("passed")) == (0, max(1, len(pool.get("internal_states", []))))
+    assert "2,040,000" in text
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        {"max_total_num_tokens": SMALL},
+        {"kv_pool_tokens": SMALL},
+        {"max_total_num_tokens": ENOUGH, "kv_pool_tokens": SMALL},
+        states(ENOUGH, SMALL),
+        {"max_total_num_tokens": SMALL, **states(ENOUGH)},
+        {"max_total_num_tokens": ENOUGH, **states(SMALL)},
+    ],
+    ids=str,
+)
+def test_the_published_pool_fails_and_the_first_rejected_prompt_is_named(server, said, pool):
+    server.answers["/server_info"] = INFO | pool
+    code, text = said(server.url)
+    assert code == 11
+    assert "681,280 is 0.65 of the window 1,048,576; 1,310,720 needed" in text
+    first = "681,281" if pool == {"kv_pool_tokens": SMALL} else "681,274"
+    assert f"first rejected prompt {first} tokens" in text
+
+
+@pytest.mark.parametrize("factor", ["1.25", "1.9", "1.95"])
+def test_the_headroom_decides_to_the_token(server, said, factor):
+    server.answers["/server_info"] = INFO | {"max_total_num_tokens": 1_310_720}
+    assert said(server.url, "--headroom", factor)[0] == (0 if factor == "1.25" else 11)
+    server.answers["/server_info"] = INFO | {"max_total_num_tokens": 1_310_719}
+    assert said(server.url, "--headroom", "1.25")[0] == 11
+
+
+GOOD = INFO | {"max_total_num_tokens": ENOUGH}
+WRONG = {
+    "no pool": INFO,
+    "pool null": INFO | {"max_total_num_tokens": None},
+    "pool zero": INFO | {"max_total_num_tokens": 0},
+    "pool negative": INFO | {"max_total_num_tokens": -1},
+    "pool as text": INFO | {"max_total_num_tokens": str(ENOUGH)},
+    "pool a fraction": INFO | {"max_total_num_tokens": float(ENOUGH)},
+    "pool true": INFO | {"max_total_num_tokens": True},
+    "pool nested": INFO | {"data": {"max_total_num_tokens": ENOUGH}},
+    "one pool odd": GOOD | {"kv_pool_tokens": "many"},
+    "rank zero": GOOD | states(ENOUGH, 0),
+    "rank null": GOOD | states(ENOUGH, None),
+    "rank text": GOOD | states("9999999"),
+    "ranks no list": GOOD | {"internal_states": {"0": {}}},
+    "rank no object": GOOD | {"internal_states": [ENOUGH]},
+    "no window": {"max_total_num_tokens": ENOUGH},
+    "window null": GOOD | {"context_length": None},
+    "window zero": GOOD | {"context_length": 0},
+    "window text": GOOD | {"context_length": "1048576"},
+    "limit odd": GOOD | {"max_req_input_len": "none"},
+    "a list": [GOOD],
+    "a number": 7,
+    "empty": "",
+    "html": "<html><body>" + SECRET,
+    "cut": json.dumps(GOOD)[:-9],
+    "deep": "[" * 100_000,
+    "HTTP 500": web.Response(status=500, text=SECRET),
+    "HTTP 401": web.Response(status=401, text=SECRET),
+    "redirect": web.Response(status=302, headers={"Location": f"http://other.test/{SECRET}"}),
+    "HTTP 204": web.Response(status=204),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_anything_else_fails_closed_in_one_line(server, said, case):
+    server.answers["/server_info"] = WRONG[case]
+    code, text = said(server.url)
+    assert code == 11
+    assert len(text.splitlines()) == 1
+    assert ": failed: " in text
+    assert len(text) < 200
+
+
+def test_the_older_address_is_asked_where_the_newer_one_is_not_there(server, said):
+    server.answers["/get_server_info"] = GOOD
+    assert said(server.url)[0] == 0
+    assert server.asked == ["/server_info", "/get_server_info"]
+
+
+def test_an_answer_without_end_is_given_up_within_bounds(server, said):
+    async def endless(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(200):
+            await response.write(b" " * (1 << 20))
+        return response
+
+    async def slow(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for _ in range(100):
+            await response.write(b" ")
+            await asyncio.sleep(0.1)
+        return response
+
+    for answer, reason in ((endless, "larger than 8 MiB"), (slow, "no whole answer within 0.5 s")):
+        server.answers["/server_info"] = answer
+        begun = time.monotonic()
+        code, text = said(server.url, "--timeout", "5" if answer is endless else "0.5")
+        assert (code, reason in text) == (11, True)
+        assert time.monotonic() - begun < 6
+
+
+def test_nobody_there_or_no_address_fails(said):
+    for url in (
+        "http://127.0.0.1:9",
+        "http://",
+        "nonsense://x",
+        "http://user:" + SECRET + "@127.0.0.1:9",
+    ):
+        code, text = said(url, "--timeout", "2")
+        assert (code, ": failed: " in text) == (11, True)
+
+
+def test_vllm_is_read_from_its_metrics_and_models(server, said):
+    sample = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="127500",engine="0"} 1.0'
+    server.answers["/metrics"] = f"# TYPE vllm:cache_config_info gauge\n{sample}\n"
+    server.answers["/v1/models"] = {"data": [{"id": "m", "max_model_len": WINDOW}]}
+    code, text = said(server.url)
+    assert (code, "2,040,000" in text) == (0, True)
+    server.answers["/metrics"] = sample.replace("127500", "None")
+    assert said(server.url)[0] == 11
+    server.answers["/metrics"] = "up 1"
+    assert said(server.url)[0] == 11
+
+
+def test_a_stated_path_and_window_serve_an_engine_that_nobody_knows(server, said):
+    server.answers["/pool"] = {"cache": [{"tokens": ENOUGH}], "note": SECRET}
+    stated = (f"{server.url}/pool", "--json-path", "cache.0.tokens")
+    assert said(*stated, "--context", str(WINDOW))[0] == 0
+    assert said(*stated)[0] == 11
+    assert said(f"{server.url}/pool", "--json-path", "cache.1.tokens", "--context", "9")[0] == 11
+
+
+def test_a_decode_that_accepts_what_prefill_rejects_is_the_dangerous_pair(server, said):
+    prefill = GOOD | {"max_total_num_tokens": SMALL, "max_req_input_len": SMALL - 6}
+    decode = GOOD | {"disaggregation_mode": "decode"}
+    server.answers["/server_info"] = {"prefill": [prefill], "decode": [decode]}
+    code, text = said(server.url)
+    assert code == 11
+    assert "accepts prompts of 681,274 to 1,048,569 tokens that" in text
+    assert "the smallest limit is 681,274 tokens" in text
+    server.answers["/server_info"] = {"prefill": [GOOD], "decode": [decode]}
+    assert said(server.url)[0] == 0
+
+
+def test_the_record_is_evidence_that_a_report_reads(server, said, tmp_path):
+    server.answers["/server_info"] = INFO | {"max_total_num_tokens": SMALL}
+    record = tmp_path / "gate.ndjson"
+    for _ in range(2):
+        said(f"prefill-01={server.url}", "--record", str(record))
+    assert record.stat().st_mode & 0o777 == 0o600
+    assert SECRET not in record.read_text()
+    row = {"request_id": "r", "received_at": "2030-01-01T00:00:00Z", "prompt_tokens": 700_000}
+    row |= {"prefill_node": "prefill-01", "http_status": 200, "completion_tokens": 3}
+    (tmp_path / "log.ndjson").write_text(json.dumps(row))
+    case = forensics.read_logs(record, tmp_path / "log.ndjson")
+    assert case.affected.polars()["input_limit_tokens"].to_list() == [681_274]
+
+
+def test_the_environment_names_the_engine_and_the_key(server, said, monkeypatch):
+    async def guarded(request: web.Request) -> web.StreamResponse:
+        known = request.headers.get("Authorization") == f"Bearer {SECRET}"
+        return web.json_response(GOOD if known else {}, status=200 if known else 401)
+
+    server.answers["/server_info"] = guarded
+    assert said()[0] == 2
+    monkeypatch.setenv("PREFILL_URL", server.url)
+    monkeypatch.setenv("MY_KEY", SECRET)
+    assert said()[0] == 11
+    assert said("--api-key-env", "MY_KEY")[0] == 0
+    assert said("--api-key-env", "NO_KEY")[0] == 2
+
+
+def test_usage_that_would_let_anything_pass_is_refused(server, said):
+    for factor in ("0.5", "x", "1/0"):
+        assert said(server.url, "--headroom", factor)[0] == 2
+
+
+@pytest.mark.parametrize(("pool", "code"), [(2_560, 11), (8_192, 0)])
+def test_the_lab_engine_before_and_after_its_pool_is_raised(tmp_path: Path, pool: int, code: int):
+    async def ask() -> int:
+        engine = LabEngine(EngineOptions(prefill_pool_tokens=pool), tmp_path / "logs")
+        async with served(engine, {}) as at:
+            return await asyncio.to_thread(run, ["gate", at.prefill, at.decode])
+
+    assert asyncio.run(ask()) == code
