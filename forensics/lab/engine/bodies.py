@@ -84,6 +84,12 @@ def piece(kind: str, rid: str, word: str) -> Body:
     return {"id": rid, "object": name, "model": MODEL, "choices": [choice]}
 
 
+def last(answer: Answer) -> Body:
+    """Return the frame that ends a streamed answer: its counts, no words."""
+    frame = {"id": answer.request_id, "object": "chat.completion.chunk", "model": MODEL}
+    return {**frame, "choices": [], "usage": _usage(answer)}
+
+
 def error(answer: Answer) -> Body:
     """Return the body of a refusal or a failure."""
     name = "BadRequestError" if answer.status == 400 else "InternalServerError"

@@ -143,6 +143,8 @@ class _Endpoint:
             return _told(self._kind, answer)
         if answer.error is not None:
             await response.write(f"data: {json.dumps(bodies.error(answer))}\n\n".encode())
+        else:
+            await response.write(f"data: {json.dumps(bodies.last(answer))}\n\n".encode())
         await response.write(b"data: [DONE]\n\n")
         return response
 

@@ -62,7 +62,8 @@ def test_a_streamed_answer_has_the_same_words_and_ends(tmp_path):
         async with client.post(f"{at.router}/v1/chat/completions", json=asked) as got:
             frames = [line async for line in got.content if line.startswith(b"data: ")]
         assert frames[-1] == b"data: [DONE]\n"
-        deltas = [json.loads(frame[6:])["choices"][0]["delta"]["content"] for frame in frames[:-1]]
+        deltas = [json.loads(frame[6:])["choices"][0]["delta"]["content"] for frame in frames[:-2]]
+        assert json.loads(frames[-2][6:])["usage"]["completion_tokens"] == len(deltas)
         assert "".join(deltas).split() == [
             "The",
             "text",

@@ -1,0 +1,45 @@
+"""What a canary run leaves behind: ids, hashes, counts, statuses, times; never a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from forensics.live.canary import Asked
+
+
+def records(one: Asked) -> bytes:
+    """Return the records of one request, as NDJSON in the plain format."""
+    lines = (_known(row) for row in (_request(one), *_markers(one)))
+    return b"".join(json.dumps(row).encode() + b"\n" for row in lines if len(row) > 1)
+
+
+def _request(one: Asked) -> dict[str, object]:
+    reply = one.reply
+    if reply.request_id is None:
+        return {}
+    return {
+        "hop": "gateway",
+        "request_id": reply.request_id,
+        "tenant_id": one.account,
+        "received_at": reply.at,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "http_status": reply.status,
+        "stream_error": reply.error_frame or None,
+    }
+
+
+def _markers(one: Asked) -> Iterator[dict[str, object]]:
+    for hit in one.hits:
+        yield {
+            "marker": hit.marker,
+            "planted_request_id": hit.planted.request_id,
+            "planted_tenant": hit.planted.account,
+            "seen_request_id": hit.seen_request_id,
+            "seen_at": hit.seen_at,
+        }
+
+
+def _known(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if value is not None}
