@@ -47,6 +47,7 @@ _KEYS = ("canary-a=CANARY_KEY_A", "canary-b=CANARY_KEY_B")
 @click.option("--timeout", default=120.0, show_default=True, help="seconds for each answer")
 @click.option("--run", "really", is_flag=True, help="really ask a host that is not this one")
 @click.option("--record", type=click.Path(path_type=Path), help="append records here")
+@click.option("--textfile", type=click.Path(path_type=Path), help="gauges for node_exporter")
 @as_json_option
 def canary(
     url: str,
@@ -62,6 +63,7 @@ def canary(
     timeout: float,
     really: bool,
     record: Path | None,
+    textfile: Path | None,
     as_json: bool,
 ) -> int:
     """Plant harmless markers from two accounts at URL and look for them in all answers.
@@ -86,6 +88,10 @@ def canary(
         _say_plan(plan)
         return Exit.COMPLETE
     found = _run(plan, record)
+    if textfile is not None:
+        from forensics.live.textfile import write
+
+        write(textfile, len(found.hits), passed=found.passed)
     _print(found, as_json=as_json)
     return Exit.COMPLETE if found.passed else Exit.LIVE_FAILED
 

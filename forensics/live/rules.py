@@ -1,0 +1,108 @@
+"""Prometheus alerting rules for the signals of the fault, in the engine's own metric names.
+
+Metric names and labels as SGLang 0.5.12 to 0.5.23 reports them with ``--enable-metrics``; with
+dp-attention every rank reports only with ``--enable-metrics-for-all-schedulers``. The canary's
+metrics are those that ``forensics canary --textfile`` writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forensics.live.textfile import FOREIGN, LAST_RUN
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One alert: its name, the expression that fires it, for how long, and what it says."""
+
+    name: str
+    expression: str
+    lasting: str
+    summary: str
+
+
+_PROMPTS = 'sum by (model_name) (increase(sglang:prompt_tokens_total{{engine_type="{side}"}}[1h]))'
+_P5 = (
+    "histogram_quantile(0.05, sum by (le, model_name) "
+    '(rate(sglang:per_stage_req_latency_seconds_bucket{{stage="prefill_forward"}}[1h]{offset})))'
+)
+
+
+def rules(headroom: str) -> list[Rule]:
+    """Return the rules; the pool has to be ``headroom`` times the window."""
+    fewer = f"{_PROMPTS.format(side='prefill')} < 0.98 * {_PROMPTS.format(side='decode')}"
+    p5, before = _P5.format(offset=""), _P5.format(offset=" offset 1d")
+    pool = "sglang:max_total_num_tokens"
+    smallest = 'min by (model_name) ({pool}{{engine_type="{side}"}})'
+    pair = " < on (model_name) ".join(
+        smallest.format(pool=pool, side=side) for side in ("prefill", "decode")
+    )
+    return [
+        Rule(
+            "KvPoolSmallerThanWindow",
+            f"{pool} < {headroom} * sglang:context_len",
+            "0m",
+            "The KV pool of {{ $labels.instance }} is smaller than the window it advertises.",
+        ),
+        Rule(
+            "KvPoolUnknown",
+            f"absent({pool})",
+            "10m",
+            "No engine reports the size of its KV pool: it cannot be compared with the window.",
+        ),
+        Rule(
+            "DecodeAcceptsWhatPrefillRejects",
+            pair,
+            "0m",
+            "The smallest prefill pool of {{ $labels.model_name }} is below the smallest decode "
+            "pool: decode accepts prompts that prefill rejects.",
+        ),
+        Rule(
+            "PrefillCountsFewerTokensThanDecode",
+            fewer,
+            "10m",
+            "Prefill of {{ $labels.model_name }} counted fewer prompt tokens than decode: "
+            "placeholders may have been handed over.",
+        ),
+        Rule(
+            "PrefillTooFast",
+            f"{p5} < 0.5 * {before}",
+            "30m",
+            "The 5th percentile of prefill time of {{ $labels.model_name }} fell by half in a day. "
+            "The metric has no prompt length: look at long prompts with `forensics timing`.",
+        ),
+        Rule(
+            "ForeignMarkerSeen",
+            f"{FOREIGN} > 0",
+            "0m",
+            "A canary marker turned up in the answer to another request.",
+        ),
+        Rule(
+            "CanaryNotRun",
+            f"time() - {LAST_RUN} > 86400 or absent({LAST_RUN})",
+            "1h",
+            "No canary has run for a day: that nothing leaks is not known.",
+        ),
+    ]
+
+
+def as_yaml(found: list[Rule]) -> str:
+    """Return rules as the YAML of a Prometheus rule file."""
+    lines = ["groups:", "  - name: kv-isolation", "    rules:"]
+    for rule in found:
+        lines += [
+            f"      - alert: {rule.name}",
+            f"        expr: {_quoted(rule.expression)}",
+            f"        for: {rule.lasting}",
+            "        labels:",
+            "          severity: critical",
+            "        annotations:",
+            f"          summary: {_quoted(rule.summary)}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a single-quoted YAML scalar, in which nothing but the quote is special."""
+    return "'" + text.replace("'", "''") + "'"
