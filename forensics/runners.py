@@ -9,8 +9,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import connection
 from typing import TypeVar
 
 ShardT = TypeVar("ShardT")
@@ -37,7 +39,7 @@ def run(
     context = multiprocessing.get_context("spawn")
     states = []
     count = min(workers, len(shards))
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_leave_interrupts) as pool:
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_live_with_parent) as pool:
         try:
             for number, state in enumerate(pool.map(function, shards)):
                 states.append(state)
@@ -48,9 +50,20 @@ def run(
     return states
 
 
-def _leave_interrupts() -> None:
-    """Let the parent answer Ctrl-C, which reaches the whole group; it ends its children."""
+def _live_with_parent() -> None:
+    """Let the parent answer Ctrl-C, which reaches the whole group, and end when it is gone.
+
+    A child waits for work at a pipe that it holds itself: of a killed parent it hears nothing.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _end_after(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
