@@ -95,8 +95,9 @@ REQUEST_COLUMNS: tuple[Column, ...] = (
     Column("model", "name", "model that was asked for", "client"),
     Column("received_at", "time", "arrival at the gateway or front end", "client"),
     Column("finished_at", "time", "end of the answer", "client", worst="max"),
-    Column("prefill_node", "id", "prefill engine with its rank", "prefill"),
-    Column("decode_node", "id", "decode engine with its rank"),
+    # Of a server and one of its ranks the rank, whose name is the longer one.
+    Column("prefill_node", "id", "prefill engine with its rank", "prefill", worst="max"),
+    Column("decode_node", "id", "decode engine with its rank", worst="max"),
     Column("prompt_tokens", "count", "prompt tokens, client-facing", "client", worst="max"),
     Column("prefill_prompt_tokens", "count", "prompt tokens as prefill counted", "prefill"),
     Column("decode_prompt_tokens", "count", "prompt tokens as decode counted", worst="max"),
@@ -214,6 +215,7 @@ TRACE_COLUMNS: tuple[Column, ...] = (
     Column("pages_sent", "count", "pages that prefill sent"),
     Column("pages_expected", "count", "pages that decode had reserved"),
     Column("tokens_kept", "count", "tokens left of a truncated prompt"),
+    Column("tensor_rank", "count", "tensor rank that logged it; each of them may log one event"),
 )
 """Lines that show what befell a request but not which: they bound what joined rows miss."""
 

@@ -92,6 +92,23 @@ def verdict_of(case_of: Callable[..., forensics.Case]) -> Callable[..., dict[str
     return judge
 
 
+@pytest.fixture
+def node_logs(tmp_path: Path) -> Callable[..., forensics.Case]:
+    """Read node logs, given as lines by the stem of their file, under an incident as TOML text."""
+
+    def read(logs: dict[str, list[str]], incident: str = "") -> forensics.Case:
+        folder = tmp_path / f"nodes-{len(list(tmp_path.iterdir()))}"
+        for stem, lines in logs.items():
+            path = folder / (stem if "." in stem else f"{stem}.log")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("".join(f"{line}\n" for line in lines))
+        asked = tmp_path / "incident.toml"
+        asked.write_text(incident)
+        return forensics.read_logs(folder, incident=asked)
+
+    return read
+
+
 # --- browser -------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ _GENERIC = {
 _PACKED = r"(?:\.(?:gz|zst))?"
 _DATE = r"[._-]\d{4}-?\d{2}-?\d{2}(?:[-_T]?\d{2,6})?"
 _ROTATION = re.compile(
-    rf"(?:-requests)?(?:{_DATE})?(?:\.(?:log|jsonl|ndjson|json|txt|out)(?:\.\d{{1,5}}|{_DATE})*)?"
+    rf"(?:-requests)?(?:{_DATE})?(?:\.(?:log|jsonl|ndjson|json|txt|out|prom)(?:\.\d{{1,5}}|{_DATE})*)?"
     rf"{_PACKED}$"
 )
 """What rotation and packing add to a name; a bare number at its end may be a version."""

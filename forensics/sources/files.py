@@ -5,10 +5,14 @@ from __future__ import annotations
 import glob
 import os
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from forensics.errors import NoInputError
+from forensics.sources import evidence_set
+from forensics.sources.evidence_set import Stored
+from forensics.sources.settings import Settings
 
 STDIN = "-"
 
@@ -18,26 +22,37 @@ class Input:
     """One input: its number in this run, its path (None for stdin) and its shown name.
 
     ``label`` is as much of the end of its path as tells it from the other inputs.
+    ``stored`` is set where an evidence set holds it; ``path`` is then that of the set.
     """
 
     number: int
     path: Path | None
     name: str
     label: str = ""
+    stored: Stored | None = None
 
     @property
     def size(self) -> int:
         """Size in bytes; 0 where it cannot be known beforehand."""
+        if self.stored is not None:
+            return self.stored.stored_bytes
         try:
             return self.path.stat().st_size if self.path is not None else 0
         except OSError:
             return 0
 
 
-def expand(*logs: str | os.PathLike[str], leave_out: Path | None = None) -> list[Input]:
+def expand(
+    *logs: str | os.PathLike[str], leave_out: Path | None = None, but: Path | None = None
+) -> list[Input]:
     """Return the files behind paths, folders, globs and ``-``, each once, in name order.
 
-    ``leave_out`` is the incident file, which may lie beside the logs and is none.
+    An evidence set stands for the logs that it was made from, under their names.
+
+    Args:
+        logs: what the user named.
+        leave_out: the incident file, which may lie beside the logs and is none.
+        but: an evidence set that is being written, which may lie there as well.
 
     Raises:
         NoInputError: a path does not exist, a glob or folder holds no file, or
@@ -46,20 +61,69 @@ def expand(*logs: str | os.PathLike[str], leave_out: Path | None = None) -> list
     if not logs:
         raise NoInputError("no log was named")
     found: dict[str, Path | None] = {}
+    sets: dict[str, Path] = {}
     for log in logs:
         text = os.fspath(log)
         for path in [None] if text == STDIN else _named(text):
-            if path is None or leave_out is None or path.resolve() != leave_out.resolve():
+            if path is not None and path.is_dir():
+                if but is None or path.resolve() != but.resolve():
+                    sets.setdefault(os.path.realpath(path), path)
+            elif path is None or leave_out is None or path.resolve() != leave_out.resolve():
                 found.setdefault(STDIN if path is None else str(path), path)
-    if not found:
+    if not found and not sets:
         raise NoInputError("no log was named")
     once: dict[str, tuple[str, Path | None]] = {}
     for name, path in sorted(found.items(), key=lambda item: item[0]):
         once.setdefault(STDIN if path is None else os.path.realpath(path), (name, path))
-    labels = _labels([name for name, _ in once.values()])
+    raw = [Input(0, path, as_text(name)) for name, path in once.values()]
+    return relabelled(sorted([*raw, *_held(sets)], key=_order))
+
+
+def as_text(name: str) -> str:
+    """Return a name that can be written anywhere: on disk it may be no text at all."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _order(source: Input) -> tuple[str, str]:
+    return source.name, "" if source.stored is None else source.stored.key
+
+
+def _held(sets: Mapping[str, Path]) -> list[Input]:
+    """Return the inputs of evidence sets; one that several sets hold counts once."""
+    found: dict[tuple[str, str], Input] = {}
+    owner: dict[str, Path] = {}
+    for folder in sets.values():
+        for name, stored in evidence_set.stored_inputs(folder):
+            if owner.setdefault(stored.key, folder) == folder:
+                path = folder / evidence_set.ledger_name(stored.key)
+                found[stored.key, name] = Input(0, path, name, stored=stored)
+    return list(found.values())
+
+
+def settings_of(inputs: Iterable[Input]) -> list[Settings]:
+    """Return how the logs of the evidence sets among some inputs were read."""
+    found: list[Settings] = []
+    for source in inputs:
+        if source.stored is not None and source.stored.settings not in found:
+            found.append(source.stored.settings)
+    return found
+
+
+def relabelled(inputs: Sequence[Input]) -> list[Input]:
+    """Number inputs in the given order, and tell each from the others by the end of its name."""
+    labels = _labels([source.name for source in inputs])
+    shared = Counter(source.name for source in inputs)
     return [
-        Input(number, path, name, labels[name]) for number, (name, path) in enumerate(once.values())
+        replace(source, number=number, label=_label(source, labels[source.name], shared))
+        for number, source in enumerate(inputs)
     ]
+
+
+def _label(source: Input, label: str, shared: Mapping[str, int]) -> str:
+    """A set may hold what a file held before it was written anew under the same name."""
+    if source.stored is None or shared[source.name] == 1:
+        return label
+    return f"{label}@{source.stored.key[:8]}"
 
 
 def _labels(names: list[str]) -> dict[str, str]:
@@ -88,26 +152,44 @@ def _named(text: str) -> list[Path]:
 def _files_of(text: str) -> list[Path]:
     path = Path(text)
     if path.is_dir():
-        inside = _inside(path)
+        inside = _inside(_whole(path))
         if not inside:
             raise NoInputError(f"{text}: the folder holds no file")
         return inside
     if path.exists():
-        return [path]
+        return [_whole(path)]
     if glob.has_magic(text):
         matched = sorted(Path(item) for item in glob.glob(text, recursive=True))
         inside = [file for item in matched for file in (_inside(item) if item.is_dir() else [item])]
         if not inside:
             raise NoInputError(f"{text}: no file matches")
-        return inside
+        return [_whole(file) for file in inside]
     raise NoInputError(f"{text}: no such file or folder")
 
 
+def _whole(path: Path) -> Path:
+    """Return the path; a part of an evidence set means nothing without the rest of it."""
+    for folder in path.absolute().parents:
+        if evidence_set.is_set(folder):
+            raise NoInputError(f"{path} is part of an evidence set; name the set: {folder}")
+    return path
+
+
 def _inside(folder: Path) -> list[Path]:
-    return sorted(item for item in folder.rglob("*") if _is_log(item, folder))
+    """Return the files below a folder, and evidence sets as a whole."""
+    found = []
+    for where, folders, files in os.walk(folder):
+        here = Path(where)
+        marked = evidence_set.MANIFEST in files or evidence_set.INPUTS in folders
+        if marked and evidence_set.is_set(here):
+            found.append(here)
+            folders.clear()
+            continue
+        # What file managers and version control put beside logs is left out.
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [here / name for name in files if _is_log(here / name)]
+    return sorted(found)
 
 
-def _is_log(item: Path, folder: Path) -> bool:
-    """Leave out what file managers and version control put beside logs."""
-    hidden = any(part.startswith(".") for part in item.relative_to(folder).parts)
-    return item.is_file() and not hidden
+def _is_log(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith(".")

@@ -9,6 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Protocol
 
@@ -16,7 +17,8 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.sources import records
-from forensics.sources.blocks import LONGEST_LINE, Block, Opened
+from forensics.sources.batches import batches
+from forensics.sources.blocks import LONGEST_LINE, READ_BYTES, Block, Opened
 from forensics.sources.context import Context
 from forensics.sources.jsonlines import JsonColumns, Path, split_lines
 from forensics.sources.parsed import Parsed, Unread
@@ -78,17 +80,16 @@ def known_columns(head: bytes, incident: Incident) -> set[str]:
 
 
 def read_ndjson(opened: Opened, context: Context) -> Iterator[Parsed]:
-    """Yield the records of NDJSON, one batch per block."""
+    """Yield the records of NDJSON, in batches of many lines."""
     columns = _json_columns(context.incident)
-    for block in opened.blocks():
-        parsed, found = Parsed(), columns.read(block)
-        parsed.read = found.read
+    for found in batches(opened.blocks(READ_BYTES), columns.read):
+        parsed = Parsed(read=found.read)
         parsed.unread += found.unread
         if found.blank:
             parsed.notes["blank line"] += found.blank
         for batch in found.batches:
             raw = merge_tenant(batch.columns)
-            at = Raw(raw, batch.lines, batch.offsets, context.stated_node)
+            at = Raw(raw, batch.lines, batch.offsets, context.stated_node, apart=True)
             records.add(with_node(at), context, parsed)
         yield parsed
 
@@ -137,7 +138,7 @@ def with_node(raw: Raw) -> Raw:
         columns[name] = (here if known is None else known.cast(pl.String).fill_null(here)).alias(
             name
         )
-    return Raw(columns, raw.lines, raw.offsets, raw.node, raw.require_zone)
+    return replace(raw, columns=columns)
 
 
 def read_csv(opened: Opened, context: Context) -> Iterator[Parsed]:
@@ -255,17 +256,19 @@ def _csv_batch(
         columns: dict[str, pl.Series] = {}
         for (_, name), cells in zip(picked, zip(*kept, strict=True), strict=True):
             series = pl.Series(name, [_utf8(cell) for cell in cells], dtype=pl.String)
-            columns[name] = _agreed(columns[name], series) if name in columns else series
+            columns[name] = agreed(columns[name], series) if name in columns else series
         at = pl.Series(lines, dtype=pl.Int64)
-        raw = Raw(merge_tenant(columns), at, None, context.stated_node)
+        raw = Raw(merge_tenant(columns), at, None, context.stated_node, apart=True)
         records.add(with_node(raw), context, parsed)
     return more
 
 
-def _agreed(first: pl.Series, second: pl.Series) -> pl.Series:
+def agreed(first: pl.Series, second: pl.Series) -> pl.Series:
     """Return what two columns of one name hold; where they differ it is no value."""
+    texts = first.cast(pl.String)
+    same = texts.eq_missing(second.cast(pl.String))
     nothing = pl.repeat(NOT_A_VALUE, len(first), dtype=pl.String, eager=True)
-    return first.zip_with(first == second, nothing)
+    return first if same.all() else texts.zip_with(same, nothing)
 
 
 def _utf8(cell: str) -> str:

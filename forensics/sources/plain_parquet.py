@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import BytesIO
 
 import polars as pl
 import pyarrow as pa
@@ -10,52 +11,61 @@ import pyarrow.parquet as pq
 from pyarrow.lib import ArrowException
 
 from forensics.sources import plain, records
+from forensics.sources.arrowcolumns import as_series
 from forensics.sources.blocks import Opened
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import Raw
-from forensics.sources.values import flattened
 
 PARQUET_ROWS = 131_072
+_DAMAGE = (ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryError)
+"""What Arrow raises on bytes that are no Parquet; the texts of these may quote data."""
 
 
 def read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
     """Yield the records of Parquet; only named columns are decoded."""
-    data = opened.whole()
+    wanted = plain.flat_names(context.incident)
+    first = 1
+    for columns, height in _batches(opened.whole(), wanted):
+        if columns is None:
+            yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])
+            return
+        parsed = Parsed(read=height)
+        lines = pl.int_range(first, first + height, dtype=pl.Int64, eager=True)
+        raw = Raw(plain.merge_tenant(columns), lines, None, context.stated_node)
+        records.add(plain.with_node(raw), context, parsed)
+        first += height
+        yield parsed
+
+
+def _batches(
+    data: BytesIO, wanted: dict[str, str]
+) -> Iterator[tuple[dict[str, pl.Series] | None, int]]:
+    """Yield the named columns of each batch with its height; None where the file is damaged.
+
+    Nothing but values goes on to Polars: names and metadata that are no UTF-8 would end
+    it in a panic, whose text goes to stderr and may quote data.
+    """
+    rows = 0
     try:
-        file = pq.ParquetFile(data)
-        wanted = plain.flat_names(context.incident)
+        file = pq.ParquetFile(data, page_checksum_verification=True)
         picked = [name for name in file.schema_arrow.names if name in wanted]
-        first = 1
         for batch in file.iter_batches(PARQUET_ROWS, columns=picked):
-            frame = pl.DataFrame(_checked(batch))
-            parsed = Parsed(read=frame.height)
-            lines = pl.int_range(first, first + frame.height, dtype=pl.Int64, eager=True)
-            columns = {wanted[name]: flattened(frame[name]) for name in picked}
-            raw = Raw(plain.merge_tenant(columns), lines, None, context.stated_node)
-            records.add(plain.with_node(raw), context, parsed)
-            first += frame.height
-            yield parsed
-    except (ArrowException, OSError, ValueError, KeyError, pl.exceptions.PolarsError):
-        yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])
+            rows += batch.num_rows
+            yield _named(batch, wanted), batch.num_rows
+        damaged = rows != file.metadata.num_rows
+    except _DAMAGE:
+        damaged = True
+    if damaged:
+        yield None, 0
 
 
-def _checked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the batch with texts as bytes where they are no UTF-8: nothing else checks them."""
-    try:
-        batch.validate(full=True)
-        # A name in the file's own metadata that is no UTF-8 ends Polars in a panic.
-        batch = pa.RecordBatch.from_arrays(batch.columns, names=batch.schema.names)
-    except ArrowException:
-        return pa.RecordBatch.from_arrays(
-            [_as_bytes(column) for column in batch.columns], names=batch.schema.names
-        )
-    return batch
-
-
-def _as_bytes(column: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column.cast(pa.large_binary())
-    return column
+def _named(batch: pa.RecordBatch, wanted: dict[str, str]) -> dict[str, pl.Series]:
+    columns: dict[str, pl.Series] = {}
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        if name not in wanted:
+            continue
+        ours = wanted[name]
+        series = as_series(array).alias(ours)
+        columns[ours] = plain.agreed(columns[ours], series) if ours in columns else series
+    return columns

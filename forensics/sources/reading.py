@@ -15,11 +15,13 @@ from pathlib import Path
 import polars as pl
 
 from forensics.errors import ForensicsError
+from forensics.guard import shaped
 from forensics.incident import Incident
 from forensics.sources import registry
 from forensics.sources.blocks import DamagedStreamError, Opened
 from forensics.sources.context import Context
 from forensics.sources.files import Input
+from forensics.sources.layout import PART
 from forensics.sources.parsed import Parsed, Reasons, Unread
 
 PART_ROWS = 131_072
@@ -85,8 +87,17 @@ def read_shard(shard: Shard, progress: Progress = lambda _bytes, _records: None)
     """Read the files of a shard, each once; tell the bytes and records that were just read."""
     reading = Reading()
     for source in shard.inputs:
-        _read_file(source, shard, reading, progress)
+        if source.stored is None:
+            _read_file(source, shard, reading, progress)
+        else:
+            _read_stored(source, shard, reading, progress)
     return reading
+
+
+def _read_stored(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
+    from forensics.sources.reread import read  # it is made of what is here
+
+    read(source, shard, reading, progress)
 
 
 def _read_file(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
@@ -111,7 +122,7 @@ def _read_opened(
     reading: Reading,
     progress: Progress,
 ) -> None:
-    rows = _Parts(shard.folder, context.number)
+    rows = Parts(shard.folder, context.number)
     try:
         found = (
             (registry.by_name(shard.format), "stated")
@@ -133,7 +144,7 @@ def _read_opened(
         reading.parts += rows.close()
 
 
-def _take(parsed: Parsed, facts: FileFacts, rows: _Parts, reading: Reading) -> None:
+def _take(parsed: Parsed, facts: FileFacts, rows: Parts, reading: Reading) -> None:
     facts.read += parsed.read
     facts.kept += parsed.kept
     facts.ignored += parsed.ignored
@@ -148,7 +159,7 @@ def _take(parsed: Parsed, facts: FileFacts, rows: _Parts, reading: Reading) -> N
     reading.clock += parsed.clock
 
 
-class _Parts:
+class Parts:
     """Rows of one file, written to a part whenever enough have come together."""
 
     def __init__(self, folder: Path, number: int) -> None:
@@ -159,6 +170,7 @@ class _Parts:
         self._written: list[Path] = []
 
     def add(self, frames: list[pl.DataFrame]) -> None:
+        """Take rows; they are written when enough have come together."""
         self._held += frames
         self._rows += sum(frame.height for frame in frames)
         if self._rows >= PART_ROWS:
@@ -172,9 +184,10 @@ class _Parts:
 
     def _write(self) -> None:
         path = self._folder / f"{self._number:06d}-{len(self._written):06d}.parquet"
-        rows = pl.concat(self._held, how="diagonal_relaxed")
+        rows = shaped(pl.concat(self._held, how="diagonal_relaxed"), PART)
         try:
-            rows.write_parquet(path, compression="lz4")
+            # Read once, soon and on this machine: packing costs more than it saves.
+            rows.write_parquet(path, compression="uncompressed", statistics=False)
         except OSError as error:
             # Not a fault of the input: rows that were counted as kept would be lost.
             raise ForensicsError(

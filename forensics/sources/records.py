@@ -34,7 +34,8 @@ class Raw:
 
     ``require_zone`` makes a row whose time has no zone unreadable; engine logs
     leave it False and have their zone inferred later. ``hop`` is the side of engine
-    records, as the reader told it; it is not one of the columns then.
+    records, as the reader told it; it is not one of the columns then. ``apart`` says that
+    texts share no memory with the lines that they came from.
     """
 
     columns: Mapping[str, pl.Series]
@@ -43,6 +44,7 @@ class Raw:
     node: str | None = None
     require_zone: bool = True
     hop: pl.Series | None = None
+    apart: bool = False
 
 
 def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> None:
@@ -76,7 +78,8 @@ def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> 
         rows = frame.filter(state == name)
         if rows.height:
             kept = [c.name for c in columns if c.name in rows.columns]
-            sink.append(_own_strings(rows.select(*kept, *schema.ORIGIN)))
+            rows = rows.select(*kept, *schema.ORIGIN)
+            sink.append(rows if raw.apart and name == "request" else _own_strings(rows))
             parsed.kept += rows.height
 
 
@@ -143,8 +146,5 @@ def _ledger(raw: Raw, state: pl.Series, parsed: Parsed) -> None:
 
 def _own_strings(frame: pl.DataFrame) -> pl.DataFrame:
     """Copy the texts: views would keep the buffers of the whole batch, content included."""
-    return frame.with_columns(
-        pl.concat_str(pl.col(name), pl.lit("")).alias(name)
-        for name, dtype in frame.schema.items()
-        if dtype == pl.String
-    )
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.rechunk().with_columns(values.copied(name) for name in texts)

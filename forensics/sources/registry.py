@@ -13,7 +13,17 @@ from forensics.sources.blocks import Opened
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed
-from forensics.sources.sglang import node_log
+from forensics.sources.sglang import (
+    detection,
+    exporter,
+    metrics,
+    node_log,
+    request_log,
+    router_log,
+    server_info,
+    spans,
+)
+from forensics.sources.sglang.forms import TEXT_FORMS
 
 _HEAD_LINES = 200
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -43,25 +53,6 @@ def _is_parquet(head: bytes, _: Incident) -> str | None:
     return "Parquet magic number" if head.startswith(b"PAR1") else None
 
 
-_SGLANG_LINE = re.compile(
-    rb"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\]]{0,80}\] "
-    rb"(?:server_args=|KV Cache is |Prefill batch|Decode batch|ReqTimeStats\(|Input length \(|"
-    rb"INFO:  |Load weight |max_total_num_tokens=|The server is fired|len\(\w+_indices\)|"
-    rb"(?:Prefill|Decode) (?:transfer|bootstrap|handshake) failed|\{)",
-    re.MULTILINE,
-)
-_SGLANG_RECORD = re.compile(rb'"event": ?"request\.(?:received|finished)')
-_SGLANG_TEXT = re.compile(rb"^(?:Receive|Finish|Receive OpenAI): obj=", re.MULTILINE)
-
-
-def _is_sglang(head: bytes, _: Incident) -> str | None:
-    if _SGLANG_RECORD.search(head):
-        return "request.received and request.finished records"
-    if _SGLANG_LINE.search(head) or _SGLANG_TEXT.search(head):
-        return "line prefix and messages of SGLang"
-    return None
-
-
 def _is_ndjson(head: bytes, incident: Incident) -> str | None:
     if not re.search(rb"^\s*\{", head, re.MULTILINE):
         return None
@@ -88,12 +79,61 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "sglang",
-        "SGLang 0.5.12-0.5.23 node logs and JSON request logs",
+        "SGLang 0.4.6-0.5.23, node logs and request logs, text and JSON",
         "start-up: pool, page size, context, roles, settings. Time stats and request logs: both "
-        "counts of a prompt joined by bootstrap_room, tokens generated, prefill time. Rejections",
+        "counts of a prompt joined by bootstrap_room, tokens generated, prefill time. Rejections, "
+        "failed and corrupted hand-offs, load per quarter of an hour",
         "page numbers, pages reserved, HTTP status; a tenant only where a header or label has it",
         node_log.read,
-        _is_sglang,
+        detection.sniff,
+        (*TEXT_FORMS, *request_log.FORMS),
+    ),
+    Format(
+        "sglang-metrics",
+        "SGLang, scrapes of /metrics",
+        "pool, page size and window of each DP rank, when they changed where samples have times",
+        "requests; the limit itself; ranks that do not report",
+        metrics.read,
+        metrics.sniff,
+        metrics.FORMS,
+    ),
+    Format(
+        "sglang-spans",
+        "SGLang, request traces as OTLP/JSON",
+        "both counts of a prompt joined by room or trace, generated tokens, prefill forward time, "
+        "rank, aborts; in UTC",
+        "pool, pages, tenant; the node only by the file's path",
+        spans.read,
+        spans.sniff,
+        spans.FORMS,
+    ),
+    Format(
+        "sglang-server-info",
+        "SGLang, answers of /server_info",
+        "pool, page size, window, the smallest rejected prompt, role and settings of one boot",
+        "requests; when the boot began; which rank has which pool",
+        server_info.read,
+        server_info.sniff,
+        server_info.FORMS,
+    ),
+    Format(
+        "sglang-exporter",
+        "SGLang, per-request metrics of --export-metrics-to-file",
+        "both counts of a prompt joined by bootstrap_room, generated tokens, prefill time, rank",
+        "pool, pages, HTTP status, refused arrivals; a tenant only where a label has it; host "
+        "and side only by the file's path and the shape of answers",
+        exporter.read,
+        exporter.sniff,
+        exporter.FORMS,
+    ),
+    Format(
+        "sglang-router",
+        "SGLang, log of the router in front (sglang_router, smg)",
+        "HTTP status and time of arrival of each request; how often engines failed; in UTC",
+        "room, tenant, token counts, the id that engines know a request by",
+        router_log.read,
+        router_log.sniff,
+        router_log.FORMS,
     ),
     Format(
         "plain-ndjson",
@@ -127,12 +167,17 @@ def by_name(name: str) -> Format:
     raise UsageError(f"unknown format {name!r}; known: {names}")
 
 
+def _is_pickle(head: bytes) -> bool:
+    """Tell a pickle of protocol 2 or later, as engines dump requests on a crash."""
+    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
 def detect(opened: Opened, incident: Incident) -> tuple[Format, str] | str:
     """Return the format and why, or in words of our own what the file is instead."""
-    magic = opened.magic
-    if not magic:
+    if not opened.magic:
         return "empty file"
-    if magic[:1] == b"\x80" and magic[1:2] in b"\x02\x03\x04\x05":
+    # A packed pickle is no safer.
+    if _is_pickle(opened.magic) or _is_pickle(opened.head()):
         return "pickle: never opened, it holds content and can run code"
     head = opened.head()
     if head.startswith(_UTF_16):

@@ -1,10 +1,14 @@
 """What every registered format has to have and to hold back."""
 
+import gzip
 import io
+import pickle
+import random
 from pathlib import Path
 
 import polars as pl
 import pytest
+import zstandard
 
 from forensics.incident import Incident
 from forensics.sources.blocks import Opened
@@ -12,6 +16,7 @@ from forensics.sources.files import expand
 from forensics.sources.registry import FORMATS, Format, by_name, detect
 
 DATA = Path(__file__).parents[1] / "_data" / "sources"
+JSON = DATA / "sglang_json"
 
 
 def parquet() -> bytes:
@@ -23,6 +28,11 @@ def parquet() -> bytes:
 POSITIVE = {
     "plain-parquet": ("plain.parquet", parquet),
     "sglang": ("sglang.log", (DATA / "sglang.log").read_bytes),
+    "sglang-metrics": ("metrics.prom", (JSON / "metrics.prom").read_bytes),
+    "sglang-spans": ("spans.jsonl", (JSON / "spans.jsonl").read_bytes),
+    "sglang-server-info": ("info.json", (JSON / "server-info.json").read_bytes),
+    "sglang-exporter": ("exporter.jsonl", (JSON / "exporter.jsonl").read_bytes),
+    "sglang-router": ("router.log", (JSON / "router.log").read_bytes),
     "plain-ndjson": ("plain.ndjson", (DATA / "plain.ndjson").read_bytes),
     "plain-csv": ("plain.csv", (DATA / "plain.csv").read_bytes),
 }
@@ -30,6 +40,14 @@ POSITIVE = {
 NEGATIVE = {
     "plain-parquet": b"PAR2 is not it\nrequest_id\n",
     "sglang": b"[2026-02-03 04:05:06] INFO 02-03 core.py: Waiting for 1 request\n",
+    "sglang-metrics": b'# TYPE vllm:cache gauge\nvllm:num_gpu_blocks{e="sglang:x"} 3\n',
+    "sglang-spans": b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "1", '
+    b'"spanId": "2", "name": "prefill Req 0a", "attributes": ['
+    b'{"key": "module", "value": {"stringValue": "sglang::x"}}]}]}]}]}\n',
+    "sglang-server-info": b'{"model_path": "m", "max_total_tokens": 1, "max_req_input_len_": 2}\n',
+    "sglang-exporter": b'{"request_id": "a", "request_parameters": {"bootstrap_room": 7}}\n',
+    "sglang-router": b"2026-02-03 04:08:00  INFO http_request{method=POST uri=/generate "
+    b'version=HTTP/1.1 request_id="a"}: tower_http::request: started processing request\n',
     "plain-ndjson": b'{"text": "it says \\"request_id\\": 1, \\"tenant_id\\": 2", "n": 1}\n',
     "plain-csv": b"name,the request_id and tenant_id of it\nx,y\n",
 }
@@ -68,7 +86,7 @@ def test_the_positive_sample_is_told_and_read(form, read, tmp_path):
     assert seen.facts.detected_by
     assert seen.facts.kept > 0
     assert seen.facts.unread == []
-    assert seen.rows.height > 0
+    assert seen.rows.height + sum(frame.height for frame in seen.reading.capacity) > 0
 
 
 def test_the_negative_sample_is_not_taken_for_it(form, tmp_path):
@@ -81,8 +99,31 @@ def test_the_negative_sample_is_not_taken_for_it(form, tmp_path):
 def test_stated_for_the_wrong_file_it_reads_nothing_and_says_so(form, read):
     seen = read(NEGATIVE[form.name], "wrong", form=form.name)
     assert seen.facts.detected_by == "stated"
-    assert seen.rows.height == 0
+    assert seen.rows.height == seen.facts.kept == 0
     assert seen.facts.unread or seen.facts.ignored
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_damaged_bytes_are_counted_and_quoted_nowhere(form, read, seed):
+    name, content = POSITIVE[form.name]
+    data = bytearray(content())
+    chance = random.Random(seed)
+    for _ in range(6):
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+    # The fixture holds read == kept + ignored + unreadable.
+    seen = read(bytes(data), name, form=form.name)
+    assert "CANARY" not in repr(seen.facts)
+    assert "CANARY" not in seen.rows.write_csv()
+
+
+@pytest.mark.parametrize("protocol", range(2, 6))
+@pytest.mark.parametrize(
+    "pack", [bytes, gzip.compress, zstandard.compress], ids=["plain", "gz", "zst"]
+)
+def test_pickles_are_refused_however_packed(tmp_path, protocol, pack):
+    path = tmp_path / "crash_dump_2026-02-03_04-05-06.pkl"
+    path.write_bytes(pack(pickle.dumps({"text": "CANARY"}, protocol)))
+    assert told(path) == "pickle: never opened, it holds content and can run code"
 
 
 def test_no_content_reaches_the_parts(form, read, tmp_path):

@@ -93,6 +93,11 @@ def test_length_zero_is_prefills_answer(log):
     assert row["finished_at"] is None
 
 
+def test_a_real_length_is_decodes_answer(log):
+    record = finished(meta={"finish_reason": {"type": "length", "length": 45}})
+    assert log(record).column("hop") == ["decode"]
+
+
 def test_length_zero_without_a_hand_off_is_no_prefill(log):
     record = finished(meta=HEALTHY_PREFILL)
     record["obj"]["bootstrap_room"] = None
@@ -199,6 +204,26 @@ def test_a_value_where_an_object_belongs_is_counted(log, inner):
     assert seen.facts.kept == 2
     assert seen.column("decode_prompt_tokens") == [None, 1830]
     assert seen.facts.bad_values["prompt_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "hop", "told"),
+    [
+        ("stop", "decode", "stop"),
+        ("abort", "engine", "abort"),
+        ("CANARY words", "engine", "other"),
+        (["CANARY"], "engine", "other"),
+        (5, "engine", "other"),
+        (None, "decode", None),
+    ],
+)
+def test_a_finish_reason_may_be_a_bare_word(log, reason, hop, told):
+    seen = log(finished(), finished(meta={"finish_reason": reason}), finished())
+    assert seen.column("hop") == ["decode", hop, "decode"]
+    assert seen.column("finish_reason") == ["stop", told, "stop"]
+    assert seen.column("decode_prompt_tokens")[0] == 1830
+    assert not isinstance(reason, str | None) or not seen.facts.bad_values
+    assert "CANARY" not in seen.rows.write_csv() + repr(seen.facts)
 
 
 def test_what_the_client_sent_and_other_records_are_passed_over(log):

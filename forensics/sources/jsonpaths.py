@@ -1,0 +1,105 @@
+"""Named paths of JSON as a tree of keys, and the structs that can hold only those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from forensics.errors import IncidentError
+from forensics.schema import CONFIG_KEYS, Kind
+
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Where a path ends: how the value is read, and the column that it goes to."""
+
+    kind: Kind
+    column: str
+
+
+Tree = dict[str, "Tree | Leaf"]
+
+_Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+_SETTING_TYPE = str | int | float | bool | None
+CONFIG: type[Struct] = msgspec.defstruct(
+    "Config", [(key, _SETTING_TYPE, None) for key in CONFIG_KEYS]
+)
+_EXPECTED: dict[Kind, Any] = {
+    "id": str | int | None,
+    "name": str | int | None,
+    "code": str | None,
+    "count": _Whole | None,
+    "measure": float | None,
+    "time": str | int | None,
+    "flag": bool | None,
+    "config": CONFIG | str | None,
+}
+
+
+def tree(paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> Tree:
+    """Return the paths of some columns as a tree.
+
+    Raises:
+        IncidentError: two paths lead to one value, or one runs through another's.
+    """
+    root: Tree = {}
+    for column, path in paths.items():
+        node = root
+        for key in path[:-1]:
+            inner = node.setdefault(key, {})
+            if isinstance(inner, Leaf):
+                raise IncidentError(f"{'.'.join(path)}: {key!r} is read as a value already")
+            node = inner
+        if path[-1] in node:
+            raise IncidentError(f"{'.'.join(path)} is read as something else already")
+        node[path[-1]] = Leaf(kinds[column], column)
+    return root
+
+
+def struct(node: Tree, of: Callable[[str, Tree | Leaf], Any]) -> type[Struct]:
+    """Return a struct with a field ``f0``, ``f1``, … for each key, of the type that ``of`` says.
+
+    Keys may be any text, so they cannot be the names of the fields.
+    """
+    fields = [(f"f{at}", of(key, inner), None) for at, (key, inner) in enumerate(node.items())]
+    rename = {f"f{at}": key for at, key in enumerate(node)}
+    return msgspec.defstruct("Row", fields, rename=rename, gc=False)
+
+
+def expecting(node: Tree, keys: Collection[Path] | None = None, at: Path = ()) -> type[Struct]:
+    """Return a struct that takes values of the expected types alone.
+
+    Args:
+        node: the keys of one level.
+        keys: paths that may have a value; any other may be null alone. All where None.
+        at: the path that leads to the level.
+    """
+
+    def of(key: str, inner: Tree | Leaf) -> Any:
+        path = (*at, key)
+        if keys is not None and path not in keys:
+            return None
+        return (
+            _EXPECTED[inner.kind]
+            if isinstance(inner, Leaf)
+            else expecting(inner, keys, path) | None
+        )
+
+    return struct(node, of)
+
+
+def met(node: Tree, rows: Sequence[Struct], at: Path = ()) -> Iterator[Path]:
+    """Yield the paths under which some row holds a value."""
+    for position, (key, inner) in enumerate(node.items()):
+        values = [v for v in map(attrgetter(f"f{position}"), rows) if v is not None]
+        if values:
+            yield (*at, key)
+            if not isinstance(inner, Leaf):
+                yield from met(inner, values, (*at, key))

@@ -1,0 +1,200 @@
+"""Answers as request logs and exporters hold them: ids, counts, times and codes.
+
+Both write the same ``meta_info`` of a finished request, at another depth. What an
+answer says (``text``, ``message`` of an abort, log probabilities) is never read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import polars as pl
+
+from forensics.schema import Column, Kind
+from forensics.sources import values
+from forensics.sources.blocks import Block
+from forensics.sources.context import Context
+from forensics.sources.jsonlines import Batch, JsonColumns, Path
+from forensics.sources.parsed import Parsed
+from forensics.sources.records import Raw, add
+from forensics.sources.sglang.sides import side
+
+REASON: Path = ("finish_reason",)
+_META: dict[str, tuple[Path, Kind]] = {
+    "prompt": (("prompt_tokens",), "count"),
+    "completion": (("completion_tokens",), "count"),
+    "cached": (("cached_tokens",), "count"),
+    "dp_rank": (("dp_rank",), "count"),
+    "reason": ((*REASON, "type"), "code"),
+    "length": ((*REASON, "length"), "count"),
+    "status": ((*REASON, "status_code"), "count"),
+    "forward": (("forward_entry_time",), "measure"),
+    "prefilled": (("prefill_finished_time",), "measure"),
+    "arrived": (("request_received_ts",), "measure"),
+    "finished": (("request_finished_ts",), "measure"),
+}
+_KINDS: dict[str, Kind] = {
+    "event": "code",
+    "timestamp": "time",
+    "request_id": "id",
+    "transfer_id": "id",
+    "received": "measure",
+    **{name: kind for name, (_, kind) in _META.items()},
+}
+_RAW: dict[Kind, pl.DataType] = {
+    "time": pl.String(),
+    "code": pl.String(),
+    "id": pl.String(),
+    "count": pl.Int64(),
+    "measure": pl.Float64(),
+}
+_NUMBERS = {
+    name: Column(name, kind, "") for name, kind in _KINDS.items() if kind in ("count", "measure")
+}
+_SHOWN = {
+    "prompt": "prompt_tokens",
+    "completion": "completion_tokens",
+    "cached": "cached_tokens",
+    "status": "http_status",
+    "received": "received_at",
+    "arrived": "received_at",
+    "finished": "finished_at",
+    "forward": "prefill_ms",
+    "prefilled": "prefill_ms",
+}
+_LAST_SECOND = 253_402_300_799
+"""End of the year 9999."""
+
+
+def reader(paths: Mapping[str, Path], tenants: tuple[Path, ...]) -> JsonColumns:
+    """Return the reader of some columns; the first tenant path that holds a name wins.
+
+    Raises:
+        IncidentError: a tenant path runs through a value that is read as something else.
+    """
+    named = {f"tenant{n}": path for n, path in enumerate(tenants)}
+    kinds: dict[str, Kind] = {name: _KINDS.get(name, "code") for name in paths}
+    return JsonColumns({**paths, **named}, kinds | dict.fromkeys(named, "name"))
+
+
+def meta_paths(above: Path) -> dict[str, Path]:
+    """Return where the columns of ``meta_info`` stand below ``above``."""
+    return {name: (*above, *path) for name, (path, _) in _META.items()}
+
+
+class BareReasons:
+    """Fills in finish reasons that are a bare word where an object is usual."""
+
+    def __init__(self, above: Path) -> None:
+        self._columns = JsonColumns({"reason": (*above, *REASON)}, {"reason": "code"})
+
+    def fill(self, batch: Batch, block: Block) -> Batch:
+        """Return the batch with the words that stand in the lines of its block."""
+        reasons = batch.columns.get("reason")
+        if reasons is None or not (misfit := reasons == values.NOT_A_VALUE).any():
+            return batch
+        lines = block.data.split(b"\n")
+        at = misfit.arg_true()
+        data = b"\n".join(lines[line - block.line] for line in batch.lines.gather(at))
+        words = reasons.clone()
+        for found in self._columns.read(Block(data, 0, 0)).batches:
+            if "reason" in found.columns:
+                words = words.scatter(at.gather(found.lines), found.columns["reason"])
+        bare = misfit & (words != values.NOT_A_VALUE)
+        columns = {**batch.columns, "reason": words}
+        for name in {"length", "status"} & columns.keys():
+            nothing = pl.Series([None] * len(words), dtype=columns[name].dtype)
+            columns[name] = nothing.zip_with(bare, columns[name])
+        return Batch(columns, batch.lines, batch.offsets)
+
+
+def typed(
+    columns: Mapping[str, pl.Series], lines: pl.Series, context: Context, parsed: Parsed
+) -> pl.DataFrame:
+    """Return all raw columns of some records; counts and durations are typed already."""
+    numbers = [s.alias(n) for n, s in columns.items() if n in _NUMBERS]
+    bad: Counter[str] = Counter()
+    found = dict(columns)
+    if numbers:
+        logs = context.incident.logs
+        frame = values.typed(pl.DataFrame(numbers), _NUMBERS, logs, bad).frame
+        found |= {name: frame[name] for name in frame.columns}
+    for name, count in bad.items():
+        parsed.bad_values[_SHOWN.get(name, name)] += count
+    height = len(lines)
+    series = [
+        found.get(name, pl.Series(name, [None] * height)).cast(_RAW[kind]).alias(name)
+        for name, kind in _KINDS.items()
+    ]
+    tenants = [found[name] for name in sorted(found) if name.startswith("tenant")]
+    nobody = pl.Series([None] * height, dtype=pl.String)
+    tenant = values.first_value(tenants) if tenants else nobody
+    return pl.DataFrame(series).with_columns(line=lines, tenant_id=tenant)
+
+
+def told(finished: pl.Expr) -> pl.Expr:
+    """Return the hop of rows of :func:`typed`, by the shape of their answers."""
+    reason, length, room = pl.col("reason"), pl.col("length"), pl.col("transfer_id")
+    return side(finished=finished, reason=reason, length=length, room=room)
+
+
+def emit(
+    frame: pl.DataFrame, hop: pl.Expr, context: Context, parsed: Parsed, **more: pl.Expr
+) -> None:
+    """Add one observation for each row of :func:`typed`; ``more`` adds or replaces columns."""
+    frame = frame.with_columns(hop=hop, identity=identity(context.node))
+    rows = frame.select(**(_VALUES | more))
+    columns = {name: rows[name] for name in rows.columns}
+    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=frame["hop"])
+    add(raw, context, parsed, only="observations")
+
+
+def identity(node: str) -> pl.Expr:
+    """Return the engine's identity: the server, with the rank where it is known."""
+    rank = pl.col("dp_rank").cast(pl.String)
+    return pl.when(rank.is_null()).then(pl.lit(node)).otherwise(pl.lit(f"{node}/dp") + rank)
+
+
+def micros(name: str) -> pl.Expr:
+    """Return epoch seconds as microseconds; what cannot be a time is null."""
+    value = pl.col(name)
+    return pl.when(value.is_between(1, _LAST_SECOND)).then((value * 1e6).round().cast(pl.Int64))
+
+
+def _stamp(name: str) -> pl.Expr:
+    return micros(name).cast(pl.Datetime("us")).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
+
+
+_PREFILL = pl.col("hop") == "prefill"
+_DECODE = pl.col("hop") == "decode"
+_ABORTED = pl.col("reason") == "abort"
+_REFUSED = (_ABORTED & (pl.col("status") == 400)).fill_null(value=False)
+_EITHER = ~_PREFILL & ~_DECODE & ~_REFUSED
+_COMPLETION = (
+    pl.when(_ABORTED & (pl.col("completion") == 0)).then(None).otherwise(pl.col("completion"))
+)
+_VALUES: dict[str, pl.Expr] = {
+    "request_id": pl.col("request_id"),
+    "transfer_id": pl.col("transfer_id"),
+    "tenant_id": pl.col("tenant_id"),
+    "received_at": pl.coalesce(_stamp("arrived"), _stamp("received"), "timestamp"),
+    "finished_at": pl.when(~_PREFILL).then(_stamp("finished")),
+    "prefill_node": pl.when(~_DECODE).then("identity"),
+    "decode_node": pl.when(~_PREFILL).then("identity"),
+    # As the nodes: an abort's side is told later, and what is of the other side goes then.
+    "prefill_prompt_tokens": pl.when(_PREFILL | _EITHER).then("prompt"),
+    "decode_prompt_tokens": pl.when(_DECODE | _EITHER).then("prompt"),
+    "cached_tokens": pl.when(_PREFILL).then("cached"),
+    "prefill_ms": pl.when(
+        _PREFILL & (pl.col("forward") > 0) & (pl.col("prefilled") > pl.col("forward"))
+    ).then((pl.col("prefilled") - pl.col("forward")) * 1_000),
+    "completion_tokens": pl.when(_DECODE | _EITHER).then(_COMPLETION),
+    "http_status": pl.when(~_PREFILL).then("status"),
+    "finish_reason": pl.when(~_PREFILL).then("reason"),
+    "rejected": pl.when(_REFUSED).then(pl.lit(value=True)),
+    "rejection_code": pl.when(_REFUSED)
+    .then(pl.lit("other"))
+    .when(_ABORTED)
+    .then(pl.lit("aborted")),
+}

@@ -1,0 +1,36 @@
+"""How an SGLang node log or request log is told from other programs' output."""
+
+from __future__ import annotations
+
+import re
+
+from forensics.incident import Incident
+from forensics.sources.sglang.messages import MESSAGES
+
+_RECORD = re.compile(rb'"event": ?"request\.(?:received|finished)')
+_BARE = re.compile(rb"^(?:Receive|Finish|Receive OpenAI): obj=", re.MULTILINE)
+_WORDS = tuple(
+    literal.encode()
+    for message in MESSAGES
+    for literal in message.literals
+    if literal[0].isupper() or literal.endswith(("=", "= "))
+)
+"""What messages begin with; the others stand further on, in words of any program."""
+_TIME = rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
+_BEFORE = rb"(?:\x1b\[[0-9;]*m)*(?:\([^()\n]{1,80}\)[^\[\n]{0,20})?"
+_LINE = re.compile(
+    rb"^"
+    + _BEFORE
+    + _TIME
+    + rb"[^\n]{0,200}?[\]:][^ \n]{0,4} (?:%b)" % b"|".join(map(re.escape, _WORDS)),
+    re.MULTILINE,
+)
+
+
+def sniff(head: bytes, _: Incident) -> str | None:
+    """Tell a node's log by a message behind a time, or by the events of its request log."""
+    if b"request." in head and _RECORD.search(head):
+        return "request.received and request.finished records"
+    if _BARE.search(head) or (any(word in head for word in _WORDS) and _LINE.search(head)):
+        return "line prefix and messages of SGLang"
+    return None

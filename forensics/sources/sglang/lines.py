@@ -1,0 +1,174 @@
+"""Text lines of a node log: which message each one is, and each counted once.
+
+One look at how a line begins finds its message; only then are its fields taken, by the
+patterns of that message. A line that has a message's literal but not its form is
+unreadable; one that has no literal is another program's, or of no use here.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from forensics.sources.context import Context
+from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.sglang import pieces, prefix
+from forensics.sources.sglang.message import Message, Rows
+from forensics.sources.sglang.messages import MESSAGES
+from forensics.sources.values import count_rejected, doubtful, unfit_id
+
+_BY_LITERAL = {literal: message for message in MESSAGES for literal in message.literals}
+_LITERALS = list(_BY_LITERAL)
+_EITHER = "|".join(re.escape(literal) for literal in _LITERALS)
+_SWALLOWED = r", bootstrap_room=|, input[ _]len=|\.bootstrap_room="
+"""Fields that stand after an id and cannot be part of it."""
+OTHER = "other line"
+
+
+def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    """Add what lines hold to ``parsed``; each is counted once.
+
+    Args:
+        rows: lines as :func:`forensics.sources.sglang.prefix.split` returns them.
+        context: the file that they stand in.
+        parsed: where to add.
+    """
+    rest = _begun(rows, context, parsed)
+    if not rest.height:
+        return
+    unusual = ~pl.col("known") & ~pl.col("body").str.contains(r"^\s*$|^[ \t]")
+    known = rest.filter(~unusual)
+    rest = rest.filter(unusual)
+    if rest.height:
+        rest = _begun(prefix.split_unusual(rest, context.node), context, parsed)
+    for frame in (known, rest):
+        if frame.height:
+            _others(frame, context, parsed)
+
+
+def _begun(rows: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame:
+    """Take the lines that begin with a message's literal; return the others."""
+    rest = rows.clear()
+    begin = rows.with_columns(literal=pl.col("body").str.extract(f"^({_EITHER})", 1))
+    for (literal,), found in begin.partition_by("literal", as_dict=True).items():
+        if literal is None:
+            rest = found.drop("literal")
+        else:
+            _take(_BY_LITERAL[str(literal)], found, context, parsed)
+    return rest
+
+
+def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    """Lines that begin with none: a literal further on makes them unreadable."""
+    body = pl.col("body")
+    # What tracebacks quote of a program is indented; no message is.
+    literal = pl.when(~body.str.contains(r"^[ \t]")).then(body.str.extract(f"({_EITHER})", 1))
+    blank = pl.when(body.str.contains(r"^\s*$")).then(pl.lit("blank line"))
+    sought = rows.with_columns(literal=literal, kind=pl.coalesce(blank, pl.lit(OTHER)))
+    for (found,), part in sought.partition_by("literal", as_dict=True).items():
+        if found is None:
+            for kind, count in part["kind"].value_counts().iter_rows():
+                parsed.ignored[kind] += count
+        else:
+            _take(_BY_LITERAL[str(found)], part.drop("kind"), context, parsed)
+
+
+def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    if message.build is None:
+        _count(message, rows, parsed)
+        return
+    found, misfits = _fields(message, rows)
+    reason = f"{message.form.title} not in a known form"
+    parsed.unread += [Unread(line, None, reason) for line in misfits]
+    if not found.height:
+        return
+    kept = parsed.kept + found.height
+    if message.aside is not None:
+        found = found.with_columns(aside=message.aside)
+        for kind, count in found["aside"].drop_nulls().value_counts().iter_rows():
+            parsed.ignored[kind] += count
+            kept -= count
+    message.build(Rows(_fit_ids(found, context, parsed), context, parsed))
+    parsed.kept = kept
+
+
+def _count(message: Message, rows: pl.DataFrame, parsed: Parsed) -> None:
+    """Count lines of which nothing is taken; what is near them is not theirs."""
+    fits = [pl.col("body").str.contains(pattern) for pattern in message.patterns]
+    count = int(rows.select(pl.any_horizontal(fits).sum()).item()) if fits else rows.height
+    parsed.ignored[message.form.title] += count
+    parsed.ignored[OTHER] += rows.height - count
+
+
+def _fields(message: Message, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:
+    """Return the rows that have a pattern, with its fields, and the lines of those that have not.
+
+    What is usual comes first and is tried on all rows, odd patterns on what is left.
+    """
+    found: list[pl.DataFrame] = []
+    left = rows if message.bare or rows["known"].all() else rows.filter("known")
+    if message.shapes and left.height:
+        found, left = pieces.take(left, message.shapes)
+    for pattern in message.patterns if left.height else ():
+        fields = left["body"].str.extract_groups(pattern).struct.unnest()
+        tried = left.drop("body").hstack(fields)
+        fits = fields[_first_group(pattern)].is_not_null()
+        if fits.all():
+            found.append(tried)
+            break
+        found.append(tried.filter(fits))
+        left = left.filter(~fits)
+    whole = _together(found)
+    if whole is None:
+        return rows.clear(), rows["line"].to_list()
+    absent = [name for name in message.groups if name not in whole.columns]
+    if absent:
+        whole = whole.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in absent)
+    if "rid" in whole.columns:
+        whole = _ids_end(whole)
+    if message.refine is not None:
+        whole = message.refine(whole)
+    if whole.height == rows.height:
+        return whole, []
+    return whole, rows["line"].filter(~rows["line"].is_in(whole["line"].implode())).to_list()
+
+
+def _together(found: list[pl.DataFrame]) -> pl.DataFrame | None:
+    """Return all frames as one, with the types of the first; None where there is no row."""
+    found = [frame for frame in found if frame.height]
+    if len(found) < 2:
+        return found[0] if found else None
+    first = found[0].schema
+    same = [
+        frame.cast({n: t for n, t in first.items() if n in frame.columns}, strict=False)
+        for frame in found
+    ]
+    return pl.concat(same, how="diagonal", rechunk=True)
+
+
+def _first_group(pattern: str) -> str:
+    start = pattern.index("(?<") + 3
+    return pattern[start : pattern.index(">", start)]
+
+
+def _ids_end(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out lines in which an id that may hold anything holds the field that follows it."""
+    swallowed = frame["rid"].str.contains(_SWALLOWED).fill_null(value=False)
+    return frame.filter(~swallowed) if swallowed.any() else frame
+
+
+def _fit_ids(frame: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame:
+    """Name a request by its place where its id may hold more than an identifier."""
+    if "rid" not in frame.columns:
+        return frame
+    if not frame.select(doubtful(pl.col("rid"), "id").any()).item():
+        return frame
+    unfit = frame.select(unfit_id(pl.col("rid")).fill_null(value=False)).to_series()
+    if unfit.any():
+        count_rejected(frame["rid"].filter(unfit).alias("request_id"), parsed.bad_values)
+    places = [f"redacted:{context.where(line)}" for line in frame["line"].to_list()]
+    # Copied: a view would keep the text of the id that may not be kept.
+    own = pl.concat_str("rid", pl.lit(""))
+    stand_in = pl.Series("place", places, dtype=pl.String)
+    return frame.with_columns(pl.when(unfit).then(stand_in).otherwise(own).alias("rid"))

@@ -1,0 +1,189 @@
+"""Scrapes of an SGLang server's ``/metrics``: the pool of each rank, in Prometheus text.
+
+Pool, page size and window are gauges with the labels of the rank that reports them.
+Everything else is an aggregate over requests and is counted, not read. A scrape says
+when it was taken only where samples carry a time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import polars as pl
+
+from forensics.incident import Incident
+from forensics.sources.blocks import Block, Opened
+from forensics.sources.context import Context
+from forensics.sources.forms import Form
+from forensics.sources.parsed import Parsed, Unread
+
+FORMS = (
+    Form(
+        "metrics",
+        "scrape of /metrics, with or without times of its samples",
+        "0.5.11-0.5.23",
+        "pool, page size and window of each DP rank that reports",
+    ),
+)
+
+
+SEVERAL_SERVERS = "samples of several servers in one file: their pools are not read"
+_GAUGES = {
+    "max_total_num_tokens": "pool_tokens",
+    "page_size": "page_tokens",
+    "context_len": "context_tokens",
+}
+_NAME = rf"^sglang[:_](?<gauge>{'|'.join(_GAUGES)})"
+_SAMPLE = (
+    _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
+    r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
+)
+_SEEN = rb"(?m)^(?:# (?:HELP|TYPE) sglang[:_]\w|sglang[:_]\w+(?:\{[^}\n]*\})? [-+\d])"
+_ROLES = ["prefill", "decode", "unified"]
+_LONGEST_COUNT = 2**53
+
+
+def sniff(head: bytes, _: Incident) -> str | None:
+    """Tell a scrape by a sample or a description of one of the engine's metrics."""
+    if b"sglang" in head and re.search(_SEEN, head):
+        return "metrics named sglang"
+    return None
+
+
+def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+    """Yield what each block was counted as, then the pools of all scrapes."""
+    held: list[pl.DataFrame] = []
+    for block in opened.blocks():
+        parsed = Parsed()
+        if block.reason is not None:
+            parsed.read = 1
+            parsed.unread.append(Unread(block.line, block.offset, block.reason))
+        else:
+            held.append(_samples(block, parsed))
+        yield parsed
+    yield _pools(pl.concat(held) if held else pl.DataFrame(), context)
+
+
+def _samples(block: Block, parsed: Parsed) -> pl.DataFrame:
+    """Return the samples of the three gauges; all other lines are counted here."""
+    text = block.data.decode("utf-8", "replace").removesuffix("\n")
+    lines = pl.Series("text", text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
+    frame = lines.to_frame().with_columns(
+        line=pl.int_range(block.line, block.line + len(lines), dtype=pl.Int64)
+    )
+    line = pl.col("text")
+    kind = (
+        pl.when(line.str.strip_chars().str.len_bytes() == 0)
+        .then(pl.lit("blank line"))
+        .when(line.str.starts_with("#"))
+        .then(pl.lit("comment"))
+        .when(line.str.contains(_NAME + r"[{ \t]"))
+        .then(pl.lit("gauge"))
+        .otherwise(pl.lit("other metric"))
+    )
+    frame = frame.with_columns(kind=kind)
+    parsed.read += frame.height
+    for (name,), rows in frame.filter(kind != "gauge").group_by("kind"):
+        parsed.ignored[str(name)] += rows.height
+    gauges = frame.filter(kind == "gauge")
+    fields = gauges.select("line", line.str.extract_groups(_SAMPLE).struct.unnest())
+    for number in fields.filter(pl.col("gauge").is_null())["line"].to_list():
+        parsed.unread.append(Unread(number, None, "sample not in a known form"))
+    # Copied, so that the block's text is not held until the end of the file.
+    known = fields.filter(pl.col("gauge").is_not_null()).rechunk()
+    return known.with_columns(_copied(name) for name in ("gauge", "labels", "value", "at"))
+
+
+def _copied(name: str) -> pl.Expr:
+    return pl.concat_str(pl.col(name), pl.lit("")).alias(name)
+
+
+def _label(name: str, value: str) -> pl.Expr:
+    return pl.col("labels").str.extract(rf'(?:^|,|\s){name}="({value})"', 1).alias(name)
+
+
+def _pools(samples: pl.DataFrame, context: Context) -> Parsed:
+    """Return the capacity rows of all scrapes of a file, each from when it first holds."""
+    parsed = Parsed()
+    if not samples.height:
+        return parsed
+    labels = [
+        _label("instance", r'[^"\\]{1,128}'),
+        _label("dp_rank", r"\d{1,6}"),
+        _label("engine_type", "|".join(_ROLES)),
+    ]
+    samples = samples.with_columns(*labels, **_values())
+    parsed.bad_values += _bad(samples)
+    if samples["instance"].drop_nulls().n_unique() > 1:
+        parsed.ignored["sample of several servers"] += samples.height
+        parsed.notes[SEVERAL_SERVERS] += 1
+        return parsed
+    parsed.kept = samples.height
+    parsed.capacity.append(_rows(samples, context))
+    return parsed
+
+
+def _values() -> dict[str, pl.Expr]:
+    """Return a count and a time; OpenMetrics writes seconds where Prometheus has milliseconds."""
+    number = pl.col("value").cast(pl.Float64, strict=False)
+    whole = number.is_between(0, _LONGEST_COUNT) & (number == number.floor())
+    stamp = pl.col("at").cast(pl.Float64, strict=False)
+    seconds = pl.when(stamp.is_between(1e9, 1e10)).then(stamp * 1e6)
+    micros = pl.when(stamp.is_between(1e12, 1e13)).then(stamp * 1e3).otherwise(seconds)
+    return {
+        "count": pl.when(whole).then(number).cast(pl.Int64),
+        "time": micros.round().cast(pl.Int64),
+    }
+
+
+def _bad(samples: pl.DataFrame) -> dict[str, int]:
+    counts = {
+        _GAUGES[str(name)]: rows["count"].null_count()
+        for (name,), rows in samples.group_by("gauge", maintain_order=True)
+    }
+    counts["effective_at"] = samples.filter(pl.col("at").is_not_null())["time"].null_count()
+    return {name: count for name, count in counts.items() if count}
+
+
+def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
+    """Fold samples to rows: those of one time, else the n-th of each series, are one scrape."""
+    nth = pl.int_range(pl.len(), dtype=pl.Int64).over("gauge", "labels", order_by="line")
+    samples = samples.with_columns(scrape=pl.coalesce("time", nth))
+    gauges = [
+        # Several tensor or pipeline ranks report one pool: the smallest of them bounds it.
+        pl.col("count").filter(pl.col("gauge") == gauge).min().alias(column)
+        for gauge, column in _GAUGES.items()
+    ]
+    role = pl.col("engine_type").drop_nulls()
+    rows = samples.group_by("dp_rank", "scrape").agg(
+        *gauges,
+        pl.when(role.n_unique() == 1).then(role.first()).alias("role"),
+        pl.col("time").min().alias("effective_at"),
+        pl.col("line").min(),
+    )
+    rows = rows.sort("dp_rank", "scrape", nulls_last=False)
+    node = context.node
+    rank = pl.col("dp_rank")
+    return _changes(rows).select(
+        pl.when(rank.is_null())
+        .then(pl.lit(node))
+        .otherwise(pl.lit(f"{node}/dp") + rank)
+        .alias("node"),
+        *("role", "effective_at", *_GAUGES.values()),
+        (pl.col("role") != "unified").alias("disaggregated"),
+        pl.lit("sglang").alias("engine"),
+        pl.lit("snapshot").alias("event"),
+        pl.lit(context.number, dtype=pl.Int32).alias("file"),
+        pl.col("line").cast(pl.Int64),
+        pl.lit(value=False).alias("naive"),
+        pl.lit(node).alias("source_node"),
+    )
+
+
+def _changes(rows: pl.DataFrame) -> pl.DataFrame:
+    """Leave out scrapes of a rank that say what the one before it said."""
+    said = pl.struct("role", *_GAUGES.values())
+    same = said.eq_missing(said.shift(1)) & pl.col("dp_rank").eq_missing(pl.col("dp_rank").shift(1))
+    first = pl.int_range(pl.len()) == 0
+    return rows.filter(first | ~same)

@@ -1,0 +1,33 @@
+"""Which side of a hand-off logged an answer, told by the answer's shape.
+
+Neither a request log nor an exporter says where it was written. Prefill ends a
+handed-off request with ``length`` and length 0, whether it computed the prompt or a
+placeholder of one token. An answer that stopped or reached a real length is decode's.
+The rest (aborts, arrivals) is told later, by its pair or its node.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics.schema import ENGINE_HOP
+
+
+def side(*, finished: pl.Expr, reason: pl.Expr, length: pl.Expr, room: pl.Expr) -> pl.Expr:
+    """Return the hop of each record.
+
+    Args:
+        finished: whether the record is of an answer, not of an arrival.
+        reason: ``stop``, ``length``, ``abort`` or null.
+        length: the length that goes with the reason ``length``.
+        room: ``bootstrap_room``, null where nothing was handed off.
+    """
+    handed_off = (reason == "length") & (length == 0) & room.is_not_null()
+    answered = reason.is_in(["stop", "length"]) | reason.is_null()
+    return (
+        pl.when(finished & handed_off)
+        .then(pl.lit("prefill"))
+        .when(finished & answered)
+        .then(pl.lit("decode"))
+        .otherwise(pl.lit(ENGINE_HOP))
+    )

@@ -1,0 +1,94 @@
+"""OTLP/JSON: numbers exact, ids as text, and no value decoded that was not asked for."""
+
+import json
+
+import pytest
+
+from forensics.sources.otlp import NotSpansError, spans
+
+
+def document(*raw: object) -> bytes:
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": list(raw)}]}]}).encode()
+
+
+def one(**fields: object):
+    (span,) = spans(document({"traceId": "t", "spanId": "s"} | fields), {"a", "b"})
+    assert span is not None
+    return span
+
+
+def attributes(**values: object):
+    return one(attributes=[{"key": k, "value": v} for k, v in values.items()]).attributes
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ({"stringValue": "x"}, "x"),
+        ({"stringValue": ""}, ""),
+        ({"intValue": str(2**63 - 1)}, 2**63 - 1),
+        ({"intValue": 2**53 + 1}, 2**53 + 1),
+        ({"intValue": "-7"}, -7),
+        ({"doubleValue": 0.5}, 0.5),
+        ({"boolValue": False}, False),
+    ],
+)
+def test_plain_values(value, read):
+    assert attributes(a=value) == {"a": read}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [{"arrayValue": {"values": []}}, {"kvlistValue": {}}, {}, None, {"intValue": "1_0"}],
+)
+def test_values_that_are_not_plain(value):
+    assert attributes(a=value) == {}
+
+
+def test_only_what_was_asked_for_is_there():
+    found = attributes(a={"stringValue": "x"}, c={"stringValue": "CANARY"})
+    assert found == {"a": "x"}
+
+
+def test_a_whole_number_is_one_and_a_text_a_text():
+    span = one(attributes=[{"key": "a", "value": {"boolValue": True}}])
+    assert span.whole("a") is span.text("a") is span.whole("b") is None
+
+
+@pytest.mark.parametrize(
+    ("nanos", "micros"),
+    [
+        ("1770091680123456789", 1_770_091_680_123_456),
+        (1770091680123456789, 1_770_091_680_123_456),
+        ("0", None),
+        ("soon", None),
+        (None, None),
+    ],
+)
+def test_times_are_microseconds(nanos, micros):
+    assert one(startTimeUnixNano=nanos).start == micros
+
+
+def test_a_span_that_cannot_be_read_is_none():
+    found = list(spans(document({"traceId": "t", "spanId": "s"}, "CANARY", {"spanId": 5}), set()))
+    assert [span is None for span in found] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"CANARY",
+        b"[]",
+        b'{"resourceLogs": []}',
+        b'{"resourceSpans": {}}',
+        b"{\xff}",
+        b'{"resourceSpans": ' + b"[" * 5000,
+    ],
+)
+def test_other_documents_are_refused_without_a_word_of_theirs(data):
+    with pytest.raises(NotSpansError) as caught:
+        list(spans(data, set()))
+    assert "CANARY" not in repr(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
