@@ -25,9 +25,14 @@ class Clocks:
 
     @classmethod
     def infer(cls, counts: Counter[tuple[str, int]], timezone: str | None) -> Clocks:
-        """Return each node's most frequent offset; of equals the one nearest to zero."""
+        """Return each node's most frequent offset; of equals the one nearest to zero.
+
+        What no zone can be is no offset: a stamp of the host's start, or one never set.
+        """
         best: dict[str, tuple[int, int, int]] = {}
         for (node, offset), count in counts.items():
+            if abs(offset) > ZONE_UNCERTAINTY:
+                continue
             rank = (count, -abs(offset), offset)
             best[node] = max(best.get(node, rank), rank)
         return cls({node: rank[2] for node, rank in best.items()}, timezone)

@@ -126,6 +126,12 @@ def test_a_retired_requests_boot_time_stamp_does_not_vote(tmp_path: Path) -> Non
     assert len(times) == 1
 
 
+def test_an_offset_that_no_zone_has_does_not_vote() -> None:
+    hour = 3_600_000_000
+    counts = Counter({("n", 40 * 24 * hour): 9, ("n", 14 * hour): 1, ("m", -15 * hour): 2})
+    assert Clocks.infer(counts, None).offsets == {"n": 14 * hour}
+
+
 def test_of_two_offsets_seen_as_often_the_smaller_one_is_taken() -> None:
     counts = Counter({("n", 7_200_000_000): 3, ("n", -3_600_000_000): 3, ("n", 0): 1})
     assert Clocks.infer(counts, None).offsets == {"n": -3_600_000_000}

@@ -1,0 +1,124 @@
+"""Client records and engine requests that no identifier joins: what is compared of them."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics.columns import ensure
+from forensics.duplicates import UNNAMED
+from forensics.joins.gaps import ENGINE
+
+_NO_ANSWER = (499, 504)
+"""Statuses after which tokens may have been sent before."""
+_OWN_EVIDENCE = (
+    "transfer_id",
+    "reserved_pages",
+    "transferred_pages",
+    "reserved_tokens",
+    "transferred_tokens",
+    "prefill_prompt_tokens",
+    "decode_prompt_tokens",
+    "owner_generation",
+    "read_generation",
+    "slot_owner",
+    "sender_tenant",
+    "receiver_tenant",
+)
+"""A client record with one of these is evidence in its own right, and never left out."""
+_NEEDED = (
+    *("prompt_tokens", "completion_tokens", "http_status", "stream_error", "rejected", "model"),
+    *("finished_at", "naive"),
+)
+
+
+def calls(joined: pl.DataFrame) -> pl.DataFrame:
+    """Return gateway records that pair with nothing: key, time, size, tenant, model, delivered."""
+    gateway = joined.filter(pl.col("hop") == "gateway")
+    others = joined.filter(pl.col("hop") != "gateway").select("handoff").unique()
+    alone = gateway.join(others, on="handoff", how="anti")
+    if not alone.height:
+        return alone.select("handoff")
+    alone = ensure(alone, _NEEDED)
+    own = [pl.col(name).is_not_null() for name in _OWN_EVIDENCE if name in alone.columns]
+    refused = pl.col("rejected").fill_null(value=False)
+    served = _delivered()
+    groups = alone.group_by("handoff").agg(
+        pl.col("received_at").min().alias("at"),
+        pl.col("finished_at").max(),
+        pl.col("prompt_tokens").max().alias("size"),
+        _single("tenant_id").alias("tenant"),
+        _single("model").alias("model"),
+        # Without a status, a refusal is no sign that anything was served.
+        _all_in_all(pl.coalesce(served, pl.when(refused).then(pl.lit(value=False)))),
+        pl.any_horizontal([*own, (refused & served).fill_null(value=False)]).any().alias("own"),
+    )
+    return groups.filter(~pl.col("own") & pl.col("at").is_not_null()).drop("own")
+
+
+def requests(joined: pl.DataFrame) -> pl.DataFrame:
+    """Return engine requests that pair with no client record, as :func:`calls` does.
+
+    ``unit`` is the same for the attempts of one engine request.
+    """
+    engine = joined.filter(pl.col("hop").is_in(ENGINE))
+    client = joined.filter(~pl.col("hop").is_in(ENGINE)).select("handoff").unique()
+    engine = ensure(engine.join(client, on="handoff", how="anti"), _NEEDED)
+    engine = ensure(engine, ["decode_prompt_tokens", "decode_node", "prefill_node"])
+    decode = pl.col("hop") == "decode"
+    own = decode & ~pl.col("request_id").str.starts_with(UNNAMED)
+    groups = engine.group_by("handoff").agg(
+        pl.coalesce(pl.col("received_at").filter(decode).min(), pl.col("received_at").min()).alias(
+            "at"
+        ),
+        pl.coalesce(pl.col("decode_prompt_tokens").max(), pl.col("prompt_tokens").max()).alias(
+            "size"
+        ),
+        pl.col("finished_at").max(),
+        # Without a zone it is the time of the line: that of the end.
+        (decode & pl.col("naive").fill_null(value=False)).any().alias("at_end"),
+        _single("tenant_id").alias("tenant"),
+        _single("model").alias("model"),
+        _all_in_all(pl.when(decode).then(_delivered())),
+        pl.col("request_id").filter(own).min().alias("name"),
+        pl.coalesce("decode_node", "prefill_node").drop_nulls().min().alias("node"),
+        (pl.col("tenant_id").drop_nulls().n_unique() > 1).alias("contested"),
+    )
+    groups = groups.filter(~pl.col("contested") & pl.col("at").is_not_null()).drop("contested")
+    unit = pl.when(pl.col("name").is_null()).then("handoff")
+    return groups.with_columns(
+        unit=unit.otherwise(pl.col("handoff").min().over("name")),
+        server=pl.col("node").str.replace(r"/[^/]*$", ""),
+    ).drop("name", "node")
+
+
+def of_one_moment(calls: pl.DataFrame, requests: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compare ends with ends, for the sizes of which an engine logged nothing but the end."""
+    late = requests.filter("at_end")["size"].drop_nulls().unique()
+    if not len(late):
+        return calls, requests
+    ended = pl.when(pl.col("size").is_in(late.implode())).then("finished_at")
+    calls = calls.with_columns(at=pl.coalesce(ended, "at"))
+    return calls, requests.with_columns(
+        at=pl.when("at_end").then("at").otherwise(pl.coalesce(ended, "at"))
+    )
+
+
+def _single(name: str) -> pl.Expr:
+    """The value that all records with one agree on."""
+    value = pl.col(name)
+    return pl.when(value.min() == value.max()).then(value.min())
+
+
+def _delivered() -> pl.Expr:
+    """Say whether a record shows that tokens left for the client; null where it cannot."""
+    tokens, status = pl.col("completion_tokens"), pl.col("http_status")
+    broken = pl.col("stream_error").fill_null(value=False)
+    good = status.is_between(200, 299)
+    unknown = broken | status.is_null() | status.is_in(_NO_ANSWER)
+    by_status = pl.when(~unknown).then(good)
+    return pl.when(tokens.is_not_null()).then(tokens > 0).otherwise(by_status)
+
+
+def _all_in_all(delivered: pl.Expr) -> pl.Expr:
+    """True where any record says so; false where those that speak say not; else null."""
+    return delivered.max().alias("delivered")

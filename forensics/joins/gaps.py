@@ -1,0 +1,15 @@
+"""How far apart in time records of one request may lie, and whose records those are."""
+
+from __future__ import annotations
+
+SESSION_GAP = 3_600_000_000
+"""Two uses of one transfer id this far apart are two hand-offs, microseconds."""
+INFERRED_GAP = 120_000_000
+"""How far apart a rejection and the hand-off of the same size may be, microseconds."""
+UNPAIRED_GAP = 60_000_000
+"""How far apart a gateway record and an engine's of the same size may be, microseconds."""
+NEAR_GAP = 2_000_000
+"""The same, once it is known how long a request usually takes from one to the other."""
+
+CLIENT = ("gateway", "joined")
+ENGINE = ("prefill", "decode", "engine")
