@@ -10,6 +10,7 @@ from forensics.sources.reading import FileFacts
 LINEAGE_TABLE: dict[str, pl.DataType] = {
     "request_id": pl.String(),
     "attempt": pl.Int64(),
+    "tenant_id": pl.String(),
     "column": pl.String(),
     "value": pl.String(),
     "hop": pl.String(),
@@ -26,7 +27,7 @@ def lineage(rows: pl.DataFrame, observations: pl.DataFrame, files: list[FileFact
         observations: records with ``handoff``, ``file`` and ``line``.
         files: for the names of the files.
     """
-    keys = rows.select("handoff", "attempt", listed="request_id")
+    keys = rows.select("handoff", "attempt", listed="request_id", tenant="tenant_id")
     found = observations.join(keys, on="handoff")
     ids = keys["listed"].unique().sort()
     pieces = [
@@ -41,26 +42,28 @@ _AT_A_TIME = 20_000
 
 
 def _piece(found: pl.DataFrame, files: list[FileFacts]) -> pl.DataFrame:
-    names = [c.name for c in schema.REQUEST_COLUMNS if c.name in found.columns]
-    values = found.with_columns(_as_text(name, found.schema[name]) for name in names)
+    logged = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS)
+    names = [column.name for column in logged if column.name in found.columns]
+    values = found.with_columns(as_text(name, found.schema[name]) for name in names)
     long = values.unpivot(
         names,
-        index=["listed", "attempt", "hop", "file", "line"],
+        index=["listed", "attempt", "tenant", "hop", "file", "line"],
         variable_name="column",
         value_name="value",
     ).filter(pl.col("value").is_not_null())
     file = pl.col("file").replace_strict(
         [f.number for f in files], [f.name for f in files], return_dtype=pl.String
     )
-    return long.select(
-        pl.col("listed").alias("request_id"), "attempt", "column", "value", "hop", file, "line"
-    ).sort("request_id", "attempt", "column", "hop", "value", "file", "line", nulls_last=False)
+    renamed = long.with_columns(request_id="listed", tenant_id="tenant", file=file)
+    order = [name for name in LINEAGE_TABLE if name not in ("value", "file", "line")]
+    return renamed.select(*LINEAGE_TABLE).sort(*order, "value", "file", "line", nulls_last=False)
 
 
 _TIMES = [column.name for column in schema.REQUEST_COLUMNS if column.kind == "time"]
 
 
-def _as_text(name: str, dtype: pl.DataType) -> pl.Expr:
+def as_text(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return a column as it stands in ``value``: times in UTC, flags as true or false."""
     if name in _TIMES:
         stamp = pl.col(name).cast(pl.Datetime("us")).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
         return stamp.alias(name)

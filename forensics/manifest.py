@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
+import os
 import platform
 import sys
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from forensics._version import __version__
 from forensics.analysis import Analysis
+from forensics.evidence.hashes import digest
 from forensics.exposure import Exposure
+from forensics.incident import Incident
+from forensics.sources.evidence_set import Stored
+from forensics.sources.files import STDIN, as_text
+from forensics.sources.overlap import LeftOut
 from forensics.sources.reading import FileFacts
 
 DEPENDENCIES = ("polars", "pyarrow", "msgspec", "zstandard", "jinja2", "plotly", "click")
@@ -28,33 +34,81 @@ class Run:
     arguments: dict[str, Any] = field(default_factory=dict)
     started_at: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
+    incident_file: dict[str, Any] | None = None
+    held: dict[int, Stored] = field(default_factory=dict)
+    """Inputs that an evidence set holds, by their number."""
+    left_out: list[LeftOut] = field(default_factory=list)
 
 
-def manifest(
-    analysis: Analysis, exposure: Exposure, outputs: Mapping[str, bytes], run: Run
-) -> bytes:
-    """Return the manifest as JSON."""
-    document = {
-        "tool": {"name": "forensics", "version": __version__},
-        "python": platform.python_version(),
-        "platform": f"{sys.platform}-{platform.machine()}",
-        "dependencies": {name: metadata.version(name) for name in DEPENDENCIES},
+def arguments(
+    logs: Iterable[str | os.PathLike[str]],
+    incident: Incident | str | Path | None,
+    format_name: str | None,
+    workers: int | None,
+) -> dict[str, Any]:
+    """Return what a reading was asked to do: enough to ask for it again from anywhere."""
+    return {
+        "logs": [as_text(os.fspath(log)) for log in logs],
+        "incident": as_text(str(incident)) if isinstance(incident, str | Path) else None,
+        "format": format_name,
+        "workers": workers,
+        "cwd": as_text(str(Path.cwd())),
+    }
+
+
+def incident_file(incident: Incident | str | Path | None) -> dict[str, Any] | None:
+    """Return name, place and hash of the incident file, or None where there is none."""
+    if incident is None or isinstance(incident, Incident):
+        return None
+    path = Path(incident)
+    facts = msgspec.to_builtins(digest(path))
+    return {"name": as_text(str(incident)), "path": as_text(str(path.resolve())), **facts}
+
+
+def manifest(analysis: Analysis, exposure: Exposure, run: Run) -> dict[str, Any]:
+    """Return the manifest of a report, without its outputs."""
+    return {
+        "kind": "report",
+        **made_by(),
         "started_at": run.started_at,
         "seconds": {stage: round(spent, 3) for stage, spent in run.seconds.items()},
         "arguments": run.arguments,
         "incident": msgspec.to_builtins(analysis.incident),
-        "inputs": [_input(facts, analysis) for facts in analysis.files],
+        "incident_file": run.incident_file,
+        "inputs": [_input(facts, analysis) | _place(facts, run) for facts in analysis.files],
+        "left_out": [asdict(item) for item in run.left_out],
         "counts": [msgspec.to_builtins(count) for count in exposure.read],
         "clock_offsets_us": dict(sorted(analysis.clocks.offsets.items())),
-        "outputs": [
-            {"name": name, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            for name, data in sorted(outputs.items())
-        ],
+        "clock_pairs": analysis.clock_pairs.to_dicts(),
     }
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
+def made_by() -> dict[str, Any]:
+    """Return what made a folder: the tool, the interpreter, the packages it works with."""
+    return {
+        "tool": {"name": "forensics", "version": __version__},
+        "python": platform.python_version(),
+        "platform": f"{sys.platform}-{platform.machine()}",
+        "dependencies": {name: metadata.version(name) for name in DEPENDENCIES},
+    }
+
+
+def _place(facts: FileFacts, run: Run) -> dict[str, Any]:
+    """Return where an input was read: its path, or the evidence set that holds it."""
+    stored = run.held.get(facts.number)
+    if stored is not None:
+        return {
+            "path": None,
+            "evidence_set": as_text(str(stored.folder.resolve())),
+            "key": stored.key,
+        }
+    if facts.name == STDIN:
+        return {"path": None}
+    return {"path": as_text(str(Path(run.arguments.get("cwd", ""), facts.name).resolve()))}
 
 
 def _input(facts: FileFacts, analysis: Analysis) -> dict[str, Any]:
+    """Return an input: its hash, and where each of its records went."""
     duplicate = analysis.duplicates.get(facts.number, 0)
     probes = analysis.probes.get(facts.number, 0)
     ignored = facts.ignored + Counter({"probe or warm-up": probes})

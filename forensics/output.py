@@ -1,15 +1,26 @@
-"""A folder that appears whole or not at all, for its owner's eyes only."""
+"""A folder that appears whole or not at all, for its owner's eyes only.
+
+It is made beside its target under a hidden name and moved there in one step; where
+there is a folder already, the two change places in one step if the system can do that.
+A run that was killed leaves its hidden folder behind. The next run removes it, but
+only where it is certain that nobody works on it: its maker holds a lock on it, which
+ends with the process.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from forensics.errors import OutputExistsError, UsageError
+
+_NEW, _OLD = "forensics-new-", "forensics-old-"
 
 
 @contextmanager
@@ -24,6 +35,7 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         OutputExistsError: ``target`` is there and ``force`` is not set.
         UsageError: its parent cannot be written.
     """
+    remove_leftovers(target)
     there = os.path.lexists(target)
     if there and not force:
         raise OutputExistsError(f"{target} exists; --force replaces it")
@@ -31,21 +43,29 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
         raise OutputExistsError(f"{target} is a link or no folder; it is not replaced")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        made, lock = _make(target, _NEW)
     except OSError as error:
         raise UsageError(f"{target.parent}: cannot be written ({error.strerror})") from None
     try:
         yield made
+        _sync(made)
         _move(made, target, force=force)
+        _sync(target.parent)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+        os.close(lock)
 
 
 def _move(made: Path, target: Path, *, force: bool) -> None:
     if not force or not target.exists():
         os.rename(made, target)  # noqa: PTH104 -- fails where the target came to be meanwhile
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+    elif not _exchange(made, target):
+        _move_in_two_steps(made, target)
+
+
+def _move_in_two_steps(made: Path, target: Path) -> None:
+    """Replace the target; a kill between the steps is undone by the next run."""
+    old, lock = _make(target, _OLD)
     kept = old / target.name
     try:
         target.rename(kept)
@@ -55,7 +75,97 @@ def _move(made: Path, target: Path, *, force: bool) -> None:
             kept.rename(target)
         raise
     finally:
-        shutil.rmtree(old, ignore_errors=True)
+        _discard(old)
+        os.close(lock)
+
+
+_AT_FDCWD = -100
+_RENAME_EXCHANGE = 2
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two folders change places in one step; say whether the system could."""
+    try:
+        renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    paths = (_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other))
+    return bool(renameat2(*paths, _RENAME_EXCHANGE) == 0)
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove what killed runs left beside ``target``; put back what one had moved away."""
+    try:
+        beside = sorted(target.parent.iterdir())
+    except OSError:
+        return
+    for path in beside:
+        if path.name.startswith((f".{target.name}.{_NEW}", f".{target.name}.{_OLD}")):
+            _remove_leftover(path, target)
+
+
+def _remove_leftover(path: Path, target: Path) -> None:
+    try:
+        lock = _lock(path)
+    except OSError:
+        return  # in use, gone, no folder, or locks do not work here: not certain, so left
+    try:
+        kept = path / target.name
+        if os.fstat(lock).st_uid != os.geteuid():
+            return
+        if f".{_OLD}" in path.name and kept.is_dir() and not os.path.lexists(target):
+            kept.rename(target)
+        _discard(path)
+    finally:
+        os.close(lock)
+
+
+def _discard(hidden: Path) -> None:
+    """Remove a hidden folder; what is gone in part is under no name that is put back."""
+    unwanted = hidden.with_name(hidden.name.replace(f".{_OLD}", f".{_NEW}"))
+    try:
+        hidden.rename(unwanted)
+        shutil.rmtree(unwanted, ignore_errors=True)
+    except OSError:
+        return
+
+
+def _make(target: Path, kind: str) -> tuple[Path, int]:
+    """Make a hidden folder beside the target; hold it until the descriptor is closed."""
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=f".{target.name}.{kind}", dir=target.parent))
+        try:
+            return path, _lock(path)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # another run took the new folder for a leftover before it was locked
+        except OSError:
+            return path, os.open(path, os.O_RDONLY)  # without locks nobody removes leftovers
+
+
+def _lock(path: Path) -> int:
+    """Return a descriptor that holds a folder until it is closed.
+
+    Raises:
+        OSError: another process holds it, it is gone, or folders cannot be locked here.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.lstat()  # it may have been removed before it could be locked
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _sync(folder: Path) -> None:
+    """Bring the names in a folder to disk, where a folder can be read and synced."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def refuse_inputs(target: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:

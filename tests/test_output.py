@@ -1,7 +1,11 @@
 """A folder that appears whole or not at all, for its owner alone."""
 
 import os
+import shutil
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,14 +101,20 @@ def test_an_error_while_writing_leaves_the_old_folder_and_nothing_else(old, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.fixture
+def no_exchange(monkeypatch):
+    """A system whose folders cannot change places in one step."""
+    monkeypatch.setattr("forensics.output._exchange", lambda *_: False)
+
+
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_an_error_between_the_two_moves_brings_the_old_folder_back(
-    old, tmp_path, monkeypatch, error
+    old, tmp_path, monkeypatch, error, no_exchange
 ):
     rename = Path.rename
 
     def once(self: Path, target: Path) -> Path:
-        if self.name.startswith(".out.") and ".old." not in self.name:
+        if target == old and "-new-" in self.name:
             raise error
         return rename(self, target)
 
@@ -113,6 +123,153 @@ def test_an_error_between_the_two_moves_brings_the_old_folder_back(
         write_private(folder / "new.txt", b"new")
     assert tree(tmp_path) == {"out/old.txt": b"old"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_force_replaces_in_two_moves_where_one_is_not_to_be_had(old, tmp_path, no_exchange):
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "new.txt", b"new")
+    assert tree(tmp_path) == {"out/new.txt": b"new"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="did not run: Linux alone can exchange")
+def test_on_linux_the_folder_is_never_absent_while_it_is_replaced(old, monkeypatch):
+    def absent(*_: object) -> None:
+        raise AssertionError("moved in two steps")
+
+    monkeypatch.setattr("forensics.output._move_in_two_steps", absent)
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "new.txt", b"new")
+    assert tree(old) == {"new.txt": b"new"}
+
+
+# --- what killed runs leave ----------------------------------------------------------
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def leave(folder: Path, name: str, file: str) -> Path:
+    """What a run that was killed leaves: a private folder that nobody holds."""
+    made = folder / name
+    (made / file).parent.mkdir(parents=True)
+    (made / file).write_text("left")
+    return made
+
+
+def test_the_leftovers_of_killed_runs_are_removed_by_the_next(old, tmp_path):
+    leave(tmp_path, ".out.forensics-new-abc", "report.json")
+    leave(tmp_path, ".out.forensics-old-abc", "out/report.json")
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "a", b"1")
+    assert tree(tmp_path) == {"out/a": b"1"}
+    assert hidden(tmp_path) == []
+
+
+def test_a_folder_that_a_killed_run_had_moved_away_is_put_back(tmp_path):
+    leave(tmp_path, ".out.forensics-old-abc", "out/report.json")
+    with pytest.raises(OutputExistsError), whole_folder(tmp_path / "out"):
+        pass
+    assert tree(tmp_path) == {"out/report.json": b"left"}
+    assert hidden(tmp_path) == []
+
+
+def test_one_that_was_moved_away_is_never_put_back_over_another(old, tmp_path):
+    leave(tmp_path, ".out.forensics-old-abc", "out/report.json")
+    with pytest.raises(OutputExistsError), whole_folder(old):
+        pass
+    assert tree(tmp_path) == {"out/old.txt": b"old"}
+
+
+def test_what_a_run_still_works_on_is_left_to_it(tmp_path):
+    with whole_folder(tmp_path / "out") as folder:
+        write_private(folder / "a", b"1")
+        with whole_folder(tmp_path / "out") as other:
+            write_private(other / "b", b"2")
+            assert hidden(tmp_path) == sorted([folder.name, other.name])
+        assert tree(folder) == {"a": b"1"}
+        shutil.rmtree(tmp_path / "out")
+    assert tree(tmp_path) == {"out/a": b"1"}
+
+
+@pytest.mark.parametrize("name", [".out.swp", ".out.backup", ".other.forensics-new-abc", "x"])
+def test_what_others_put_there_is_not_touched(tmp_path, name):
+    leave(tmp_path, name, "mine")
+    with whole_folder(tmp_path / "out") as folder:
+        write_private(folder / "a", b"1")
+    assert tree(tmp_path) == {"out/a": b"1", f"{name}/mine": b"left"}
+
+
+def test_a_link_of_a_leftovers_name_is_not_followed(tmp_path, old):
+    (tmp_path / ".new.forensics-new-abc").symlink_to(old)
+    with whole_folder(tmp_path / "new") as folder:
+        write_private(folder / "a", b"1")
+    assert tree(old) == {"old.txt": b"old"}
+    assert hidden(tmp_path) == [".new.forensics-new-abc"]
+
+
+def test_where_folders_cannot_be_locked_nothing_is_removed(tmp_path, monkeypatch):
+    def fail(*_: object) -> None:
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr("fcntl.flock", fail)
+    leave(tmp_path, ".out.forensics-new-abc", "report.json")
+    with whole_folder(tmp_path / "out") as folder:
+        write_private(folder / "a", b"1")
+    assert tree(tmp_path / "out") == {"a": b"1"}
+    assert hidden(tmp_path) == [".out.forensics-new-abc"]
+
+
+STEPS = {
+    "while files are written": ("forensics.output.os.fsync", "old"),
+    "before the folders change places": ("forensics.output._move", "old"),
+    "between the two moves": ("forensics.output._after_the_first_move", "absent"),
+    "before what was replaced is removed": ("forensics.output.shutil.rmtree", "new"),
+}
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from unittest import mock
+from forensics import output
+
+place, exchange, target = sys.argv[1:]
+def stop(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if exchange == "no":
+    output._exchange = lambda *_: False
+if place.endswith("_after_the_first_move"):
+    rename = Path.rename
+    def then_stop(self, to):
+        rename(self, to)
+        stop()
+    mock.patch("pathlib.Path.rename", then_stop).start()
+else:
+    mock.patch(place, stop).start()
+with output.whole_folder(Path(target), force=True) as folder:
+    output.write_private(folder / "new.txt", b"new")
+"""
+
+
+@pytest.mark.parametrize("exchange", ["yes", "no"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_any_step_leaves_the_old_folder_or_the_new_one(old, tmp_path, step, exchange):
+    place, found = STEPS[step]
+    old.chmod(0o700)
+    done = subprocess.run([sys.executable, "-c", KILLED, place, exchange, str(old)], check=False)
+    if exchange == "yes" and found == "absent":
+        assert done.returncode == 0, "one step has no middle"
+        found = "new"
+    else:
+        assert done.returncode == -signal.SIGKILL
+    there = {"old": {"old.txt": b"old"}, "new": {"new.txt": b"new"}, "absent": {}}
+    assert (tree(old) if old.exists() else {}) == there[found]
+    for path in tmp_path.glob(".*"):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "next.txt", b"next")
+    assert tree(tmp_path) == {"out/next.txt": b"next"}
+    assert hidden(tmp_path) == []
 
 
 def test_a_folder_that_came_to_be_meanwhile_is_not_replaced(tmp_path):

@@ -1,0 +1,30 @@
+"""What commands on a finished folder share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+moved_logs_option = click.option(
+    "--logs",
+    multiple=True,
+    metavar="PATH",
+    help="where moved logs lie now; found by their bytes; repeatable",
+)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line; names that logs chose cannot steer the terminal."""
+    from forensics.report.text import visible
+
+    click.echo("\n".join(map(visible, str(text).split("\n"))), err=err)
+
+
+def warn_if_touched(folder: Path) -> None:
+    """Say on stderr which files of a folder are not what was written."""
+    from forensics.evidence import files
+    from forensics.evidence.folder import opened
+
+    for fault in files.check(opened(folder)):
+        say(f"warning: {folder}: {fault}", err=True)

@@ -1,0 +1,1 @@
+"""Evidence that holds: a folder can be checked, made again, compared and explained."""

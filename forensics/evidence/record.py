@@ -1,0 +1,89 @@
+"""The manifest as it is read back: only what checking and running again need.
+
+Other keys may be there; a folder of another kind or version lacks some of these.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from forensics.evidence.hashes import Digest
+from forensics.sources.files import STDIN
+
+
+class Output(Struct, frozen=True):
+    """One file of the folder."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class Source(Struct, frozen=True):
+    """One input: ``path`` is where it lay, ``sha256`` is empty where it could not be read.
+
+    ``evidence_set`` is the folder of the set that it was read from, under ``key``.
+    """
+
+    name: str
+    bytes: int = 0
+    sha256: str = ""
+    path: str | None = None
+    evidence_set: str | None = None
+    key: str = ""
+    read: int | None = None
+    kept: int = 0
+    ignored: dict[str, int] = {}
+    duplicate: int = 0
+    unreadable: int = 0
+
+    @property
+    def digest(self) -> Digest:
+        """Size and hash of the bytes that were read."""
+        return Digest(self.bytes, self.sha256)
+
+
+class Tool(Struct, frozen=True):
+    """What made the folder."""
+
+    name: str = ""
+    version: str = ""
+
+
+class Record(Struct, frozen=True):
+    """What a manifest says of its folder."""
+
+    kind: str = "report"
+    tool: Tool = Tool()
+    dependencies: dict[str, str] = {}
+    arguments: dict[str, Any] = {}
+    incident: dict[str, Any] = {}
+    incident_file: Source | None = None
+    inputs: list[Source] = []
+    outputs: list[Output] = []
+
+    @property
+    def given(self) -> list[Source]:
+        """Every input, the incident file among them, each with the place where it lay."""
+        all_ = [*self.inputs, *([self.incident_file] if self.incident_file else [])]
+        return [self._placed(source) for source in all_]
+
+    def _placed(self, source: Source) -> Source:
+        """An evidence set has names alone, as they were given in the folder of its last run."""
+        cwd = self.arguments.get("cwd")
+        if source.path is not None or source.evidence_set is not None or source.name == STDIN:
+            return source
+        path = str(Path(cwd, source.name)) if isinstance(cwd, str) else source.name
+        return msgspec.structs.replace(source, path=path)
+
+
+def read(data: bytes) -> Record | None:
+    """Return the record of a manifest, or None where the text is none."""
+    try:
+        return msgspec.json.decode(data, type=Record)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
