@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from forensics import declared, tables
 from forensics import exposure as doc
-from forensics import tables
 from forensics.coverage import hours_covered
-from forensics.lineage import LINEAGE_TABLE
+from forensics.encode import csv_bytes, parquet_bytes
+from forensics.evidence.seal import seal
 from forensics.manifest import manifest
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.report.html import render
-from forensics.sources.files import STDIN
+from forensics.sources.files import STDIN, as_text
 
 if TYPE_CHECKING:
     from forensics.case import Case
@@ -41,7 +42,8 @@ def write_report(case: Case, out: Path, *, force: bool = False) -> Report:
         case.run.seconds["write"] = time.perf_counter() - begun
         for name, data in files.items():
             write_private(folder / name, data)
-        write_private(folder / "manifest.json", manifest(case.analysis, exposure, files, case.run))
+        case.run.arguments |= {"command": "report", "out": as_text(str(out)), "force": force}
+        seal(folder, manifest(case.analysis, exposure, case.run))
     return Report(out, exposure)
 
 
@@ -52,26 +54,28 @@ def _documents(exposure: doc.Exposure) -> dict[str, bytes]:
 def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:
     analysis = case.analysis
     rows = analysis.requests
-    affected = tables.guard(tables.request_table(tables.affected(rows)), tables.REQUEST_TABLE)
-    ruled_out = tables.guard(tables.request_table(tables.ruled_out(rows)), tables.REQUEST_TABLE)
-    unknown = tables.guard(tables.request_table(tables.not_assessable(rows)), tables.REQUEST_TABLE)
-    tenants = tables.guard(tables.tenants(exposure), tables.TENANT_TABLE)
-    lineage = tables.guard(case.lineage(), LINEAGE_TABLE)
+    affected = tables.request_table(tables.affected(rows))
+    ruled_out = tables.request_table(tables.ruled_out(rows))
+    unknown = tables.request_table(tables.not_assessable(rows))
+    tenants = tables.tenants(exposure)
+    pairs = tables.source_pairs(analysis.pairs)
+    capacity = tables.capacity(analysis, exposure)
+    notices = tables.notifications(exposure, rows, _covered(case))
     return {
-        "affected_requests.parquet": tables.parquet_bytes(affected),
-        "affected_requests.csv": tables.csv_bytes(affected),
-        "ruled_out.parquet": tables.parquet_bytes(ruled_out),
-        "not_assessable.parquet": tables.parquet_bytes(unknown),
-        "evidence.parquet": tables.parquet_bytes(lineage),
-        "affected_tenants.parquet": tables.parquet_bytes(tenants),
-        "affected_tenants.csv": tables.csv_bytes(tenants),
-        "source_pairs.parquet": tables.parquet_bytes(tables.source_pairs(analysis.pairs)),
-        "rejections.csv": tables.csv_bytes(tables.rejections(exposure)),
-        "timing_clusters.csv": tables.csv_bytes(tables.clusters()),
-        "capacity.csv": tables.csv_bytes(tables.capacity(analysis, exposure)),
-        "coverage.csv": tables.csv_bytes(tables.coverage(analysis)),
-        "unreadable.csv": tables.csv_bytes(tables.unreadable(analysis)),
-        "notifications.csv": tables.csv_bytes(tables.notifications(exposure, rows, _covered(case))),
+        "affected_requests.parquet": parquet_bytes(affected, declared.REQUESTS),
+        "affected_requests.csv": csv_bytes(affected, declared.REQUESTS),
+        "ruled_out.parquet": parquet_bytes(ruled_out, declared.REQUESTS),
+        "not_assessable.parquet": parquet_bytes(unknown, declared.REQUESTS),
+        "evidence.parquet": parquet_bytes(case.lineage(), declared.LINEAGE),
+        "affected_tenants.parquet": parquet_bytes(tenants, declared.TENANTS),
+        "affected_tenants.csv": csv_bytes(tenants, declared.TENANTS),
+        "source_pairs.parquet": parquet_bytes(pairs, declared.PAIRS),
+        "rejections.csv": csv_bytes(tables.rejections(exposure), declared.REJECTIONS),
+        "timing_clusters.csv": csv_bytes(tables.clusters(), declared.CLUSTERS),
+        "capacity.csv": csv_bytes(capacity, declared.CAPACITY),
+        "coverage.csv": csv_bytes(tables.coverage(analysis), declared.COVERAGE),
+        "unreadable.csv": csv_bytes(tables.unreadable(analysis), declared.UNREADABLE),
+        "notifications.csv": csv_bytes(notices, declared.NOTIFICATIONS),
     }
 
 

@@ -1,78 +1,24 @@
-"""The tables that a report writes: exact columns, full sort keys, one way to write each.
+"""The tables that a report writes: rows from the analysis, in order of full sort keys.
 
-Parquet holds values as they are. CSV is opened in spreadsheets: lists are joined by
-``;`` and cells that would run as a formula are neutralised.
+What each may hold is declared in :mod:`forensics.declared`.
 """
 
 from __future__ import annotations
 
-import io
-
 import polars as pl
 
-from forensics import schema, verdicts
+from forensics import declared, schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
-from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.bounds import METHOD
 from forensics.capacity import BEGINNING, END
-from forensics.errors import PrivacyError
 from forensics.exposure import Exposure
 from forensics.notices.identity import notice_id
 from forensics.observations import ensure
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import NOTEWORTHY
 
-REQUEST_TABLE: dict[str, pl.DataType] = {
-    "request_id": pl.String(),
-    "prefill_request_id": pl.String(),
-    "transfer_id": pl.String(),
-    "attempt": pl.Int64(),
-    "tenant_id": pl.String(),
-    "model": pl.String(),
-    "received_at": pl.Datetime("us", "UTC"),
-    "prefill_node": pl.String(),
-    "decode_node": pl.String(),
-    "prompt_tokens": pl.Int64(),
-    "prefill_prompt_tokens": pl.Int64(),
-    "decode_prompt_tokens": pl.Int64(),
-    "input_limit_tokens": pl.Int64(),
-    "rung": pl.String(),
-    "tier": pl.String(),
-    "reasons": pl.List(pl.String),
-    "missing": pl.List(pl.String),
-    "completion_tokens": pl.Int64(),
-    "reserved_pages": pl.Int64(),
-    "transferred_pages": pl.Int64(),
-    "prefill_ms": pl.Float64(),
-    "expected_prefill_ms": pl.Float64(),
-    "timing_cluster": pl.Int64(),
-}
-
-TENANT_TABLE: dict[str, pl.DataType] = {
-    "tenant_id": pl.String(),
-    "population": pl.String(),
-    "tier": pl.String(),
-    "n_confirmed": pl.Int64(),
-    "n_probable": pl.Int64(),
-    "n_possible": pl.Int64(),
-    "n_not_assessable": pl.Int64(),
-    "requests": pl.Int64(),
-    "responses": pl.Int64(),
-    "pages": pl.Int64(),
-    "first_at": pl.Datetime("us", "UTC"),
-    "last_at": pl.Datetime("us", "UTC"),
-    "same_tenant_only": pl.Boolean(),
-}
-
-CLUSTER_TABLE: dict[str, pl.DataType] = {
-    "cluster": pl.Int64(),
-    "kind": pl.String(),
-    "requests": pl.Int64(),
-    "first_at": pl.Datetime("us", "UTC"),
-    "last_at": pl.Datetime("us", "UTC"),
-    "nodes": pl.String(),
-    "median_ratio": pl.Float64(),
-}
+REQUEST_TABLE = declared.REQUESTS.dtypes
+TENANT_TABLE = declared.TENANTS.dtypes
 
 
 def as_time(name: str) -> pl.Expr:
@@ -133,16 +79,13 @@ def tenants(exposure: Exposure) -> pl.DataFrame:
 
 def source_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs of response and possible source, sorted."""
-    return pairs.select(*PAIR_COLUMNS)
+    return pairs.select(*declared.PAIRS.dtypes)
 
 
 def rejections(exposure: Exposure) -> pl.DataFrame:
     """Rejections by day, node and code: stopped, served, unknown."""
-    names = ("day", "node", "code", "stopped", "served", "unknown")
-    rows = [[getattr(row, name) for name in names] for row in exposure.rejections]
-    kinds = dict(
-        zip(names, (pl.String, pl.String, pl.String, pl.Int64, pl.Int64, pl.Int64), strict=True)
-    )
+    kinds = declared.REJECTIONS.dtypes
+    rows = [[getattr(row, name) for name in kinds] for row in exposure.rejections]
     return pl.DataFrame(rows, schema=kinds, orient="row")
 
 
@@ -180,8 +123,12 @@ def capacity(analysis: Analysis, exposure: Exposure) -> pl.DataFrame:
 
 
 def coverage(analysis: Analysis) -> pl.DataFrame:
-    """Records per node, hop and hour; ``gap`` marks hours that are missing."""
-    return analysis.coverage.hours.select("node", "hop", as_time("hour"), "records", "gap")
+    """Records per node, hop and hour; ``gap`` marks hours that are missing.
+
+    Batches and sequences are of batch lines: hours with some and no record were not logged.
+    """
+    names = ("records", "gap", "batches", "sequences")
+    return analysis.coverage.hours.select("node", "hop", as_time("hour"), *names)
 
 
 def unreadable(analysis: Analysis) -> pl.DataFrame:
@@ -191,13 +138,13 @@ def unreadable(analysis: Analysis) -> pl.DataFrame:
         for facts in analysis.files
         for unread in facts.unread
     ]
-    kinds = {"file": pl.String, "line": pl.Int64, "byte_offset": pl.Int64, "reason": pl.String}
+    kinds = declared.UNREADABLE.dtypes
     return pl.DataFrame(rows, schema=kinds, orient="row").sort(list(kinds), nulls_last=False)
 
 
 def clusters() -> pl.DataFrame:
     """Timing clusters; none are formed yet, so the table has its columns and no row."""
-    return pl.DataFrame(schema=CLUSTER_TABLE)
+    return pl.DataFrame(schema=declared.CLUSTERS.dtypes)
 
 
 def notifications(
@@ -234,82 +181,9 @@ def notifications(
                 "revision": 1,
             }
         )
-    return pl.DataFrame(rows, schema=NOTICE_TABLE, orient="row")
+    return pl.DataFrame(rows, schema=declared.NOTIFICATIONS.dtypes, orient="row")
 
 
 def _delivered(requests: pl.DataFrame) -> dict[str | None, int]:
     rows = affected(requests).filter(pl.col("rung") == "delivered")
     return dict(rows.group_by("tenant_id").len().iter_rows())
-
-
-NOTICE_TABLE: dict[str, pl.DataType] = {
-    "notice_id": pl.String(),
-    "tenant_id": pl.String(),
-    "population": pl.String(),
-    "tier": pl.String(),
-    "window_start": pl.String(),
-    "window_end": pl.String(),
-    "n_confirmed": pl.Int64(),
-    "n_probable": pl.Int64(),
-    "n_possible": pl.Int64(),
-    "n_not_assessable": pl.Int64(),
-    "first_at": pl.String(),
-    "last_at": pl.String(),
-    "delivered": pl.Int64(),
-    "same_tenant": pl.Boolean(),
-    "coverage_pct": pl.Float64(),
-    "bound_low": pl.Int64(),
-    "bound_high": pl.Int64(),
-    "bound_method": pl.String(),
-    "template_id": pl.String(),
-    "revision": pl.Int64(),
-}
-
-
-def csv_bytes(frame: pl.DataFrame) -> bytes:
-    """Return a frame as CSV that a spreadsheet opens without running a cell."""
-    shaped = frame.with_columns(
-        *(
-            pl.col(name).list.join(";").alias(name)
-            for name, dtype in frame.schema.items()
-            if dtype == pl.List(pl.String)
-        ),
-        *(
-            pl.col(name).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ").alias(name)
-            for name, dtype in frame.schema.items()
-            if isinstance(dtype, pl.Datetime)
-        ),
-    )
-    inert = shaped.with_columns(
-        _neutralised(name) for name, dtype in shaped.schema.items() if dtype == pl.String
-    )
-    return inert.write_csv(line_terminator="\n").encode()
-
-
-_BLANKS = r"\s\x{00A0}\x{3000}\x{200B}-\x{200F}\x{202A}-\x{202E}\x{2066}-\x{2069}\x{FEFF}"
-_STARTS = r"=+\-@|%\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}"
-_RUNS = rf"^[{_BLANKS}]*[{_STARTS}]|^[\t\r\n]"
-
-
-def _neutralised(name: str) -> pl.Expr:
-    text = pl.col(name)
-    return pl.when(text.str.contains(_RUNS)).then(pl.lit("'") + text).otherwise(text).alias(name)
-
-
-def parquet_bytes(frame: pl.DataFrame) -> bytes:
-    """Return a frame as Parquet; the same frame gives the same bytes."""
-    buffer = io.BytesIO()
-    frame.rechunk().write_parquet(buffer, compression="zstd", compression_level=3, statistics=True)
-    return buffer.getvalue()
-
-
-def guard(frame: pl.DataFrame, allowed: dict[str, pl.DataType]) -> pl.DataFrame:
-    """Return the frame if it has exactly the columns of its table.
-
-    Raises:
-        PrivacyError: a column that the table does not name was about to be written.
-    """
-    extra = sorted(set(frame.columns) - set(allowed))
-    if extra:
-        raise PrivacyError(f"{len(extra)} column(s) outside the schema: {', '.join(extra)}")
-    return frame

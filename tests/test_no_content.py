@@ -20,6 +20,7 @@ import zstandard
 
 import forensics
 import forensics.case
+import forensics.ingest.one
 from forensics.cli import run
 
 DATA = Path(__file__).parent / "_data" / "sources"
@@ -237,6 +238,43 @@ def test_no_text_in_files_streams_or_temporary_files(logs, tmp_path, watched, ca
         for data in texts(path):
             assert not planted(data), path.name
     assert list((tmp_path / "tmp").iterdir()) == [], "temporary files are gone at the end"
+
+
+def test_no_text_in_an_evidence_set_or_in_what_it_is_made_of(
+    logs, tmp_path, monkeypatch, capfdbinary
+):
+    made, kept = tmp_path / "set", tmp_path / "kept"
+    write = forensics.ingest.one._write
+
+    def copying(job: Any, *arguments: Any) -> None:
+        shutil.copytree(made / ".work", kept / str(job.source.number))
+        write(job, *arguments)
+
+    monkeypatch.setattr(forensics.ingest.one, "_write", copying)
+    assert run(["ingest", str(logs), "-o", str(made)]) == 3
+    assert run(["ingest", str(logs), "-o", str(made), "--json"]) == 3
+    streams = capfdbinary.readouterr()
+    assert streams.out
+    assert not planted(streams.out + streams.err)
+    written = [path for path in made.rglob("*") if path.is_file()]
+    parts = [path for path in kept.rglob("*") if path.is_file()]
+    assert {path.suffix for path in written} == {".json", ".parquet", ""}
+    assert len(parts) >= 4
+    for path in (*written, *parts):
+        assert not planted(path.name.encode())
+        for data in texts(path):
+            assert not planted(data), path.name
+
+
+def test_an_evidence_set_keeps_what_was_read(logs, tmp_path):
+    """Rows that are named by their place as well."""
+    assert run(["ingest", str(logs), "-o", str(tmp_path / "set"), "-q"]) == 3
+    raw, again = forensics.read_logs(logs), forensics.read_logs(tmp_path / "set")
+    assert again.requests.polars().equals(raw.requests.polars())
+    ids = again.requests.polars()["request_id"].drop_nulls()
+    assert set(ids.str.extract(r"^redacted:(plain\.\w+|prefill-1\.log):\d+$").drop_nulls()) == {
+        "plain.ndjson", "plain.csv", "plain.parquet", "prefill-1.log",
+    }  # fmt: skip
 
 
 def test_what_was_read_is_in_the_report_all_the_same(logs, tmp_path):

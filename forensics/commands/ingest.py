@@ -1,0 +1,83 @@
+"""``forensics ingest``: logs into an evidence set."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from forensics.commands.options import as_json_option
+from forensics.errors import Exit
+
+if TYPE_CHECKING:
+    from forensics.ingest import Ingested
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True)
+@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="evidence set")
+@click.option("-i", "--incident", type=click.Path(dir_okay=False), help="incident.toml")
+@click.option("--format", "format_name", help="format of all files; default: detected")
+@click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size")
+@click.option("--force", is_flag=True, help="start over in place of the folder")
+@as_json_option
+@click.option("-q", "--quiet", is_flag=True, help="no progress on stderr")
+def ingest(out: Path, as_json: bool, **asked: Any) -> int:
+    """Read LOGS into a content-free evidence set that can be named wherever logs can.
+
+    OUT may be a set already: logs that it holds are skipped, the others are added, and a
+    run that was cut short is gone on with.
+    """
+    try:
+        made = _ingest(out, asked)
+    except KeyboardInterrupt:
+        again = "the same command goes on where this one stopped"
+        click.echo(f"forensics: interrupted; {again}", err=True)
+        return Exit.INTERRUPTED
+    if as_json:
+        click.echo(json.dumps(asdict(made) | {"folder": str(out)}, indent=2))
+    _summary(made, out)
+    return Exit.COMPLETE if made.complete else Exit.INCOMPLETE
+
+
+def _ingest(out: Path, asked: dict[str, Any]) -> Ingested:
+    from forensics.ingest import ingest as read_into
+    from forensics.progress import Bar
+
+    with Bar(asked["logs"], quiet=asked["quiet"], but=out) as bar:
+        return read_into(
+            *asked["logs"],
+            out=out,
+            incident=asked["incident"],
+            format=asked["format_name"],
+            workers=asked["workers"],
+            force=asked["force"],
+            progress=bar.advance,
+        )
+
+
+def _summary(made: Ingested, out: Path) -> None:
+    """Print on stderr what was added, then what the set holds, then what is missing."""
+    from forensics.wording import count
+
+    click.echo(
+        f"{count(made.added, 'input')} added, {made.known:,} already there, "
+        f"{made.replaced:,} replaced; the set holds {count(made.inputs, 'input')}",
+        err=True,
+    )
+    ignored, unread = sum(made.ignored.values()), sum(made.unreadable.values())
+    click.echo(
+        f"{count(made.read, 'record')} read: {made.kept:,} kept, {ignored:,} ignored, "
+        f"{unread:,} unreadable",
+        err=True,
+    )
+    for reason, number in made.unreadable.items():
+        click.echo(f"incomplete: {number:,} x {reason}", err=True)
+    bad = sum(made.bad_values.values())
+    if bad:
+        values = count(bad, "value")
+        click.echo(f"incomplete: {values} without a readable form, taken as missing", err=True)
+    click.echo(f"evidence: {out}", err=True)

@@ -1,0 +1,89 @@
+"""Rows of one input to Parquet files by day and node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from forensics.encode import parquet_pieces
+from forensics.sources.layout import KINDS, Kind, folder, places
+from forensics.sources.reading import Reading
+from forensics.sources.reread import renamed
+
+ROWS = 524_288
+"""Rows that are parted at a time: memory stays bounded, files do not get small."""
+
+Columns = dict[str, tuple[str, ...]]
+
+
+def columns_of(reading: Reading) -> Columns:
+    """Return per kind of rows the columns that the readers filled, in order."""
+    found: Columns = {}
+    for name in KINDS:
+        names: dict[str, None] = {}
+        for columns in _headers(reading, name):
+            names |= dict.fromkeys(columns)
+        if names:
+            found[name] = tuple(names)
+    return found
+
+
+def _headers(reading: Reading, kind: str) -> Iterator[list[str]]:
+    if kind == "observations":
+        for part in sorted(reading.parts):
+            yield list(pl.read_parquet_schema(part))
+    else:
+        for frame in getattr(reading, kind):
+            yield frame.columns
+
+
+def files(reading: Reading, key: str, token: str) -> Iterator[tuple[str, pl.DataFrame, bytes]]:
+    """Yield path, rows and bytes of each file of an input.
+
+    Args:
+        reading: the reading pass of this input alone.
+        key: the input's key, which its files are named after.
+        token: how rows without an identifier name the file; the key takes its place.
+
+    Raises:
+        PrivacyError: rows hold what their table may not hold.
+    """
+    number = 0
+    for kind in KINDS.values():
+        for rows in _pieces(reading, kind):
+            named = renamed(rows, token, key)
+            for where, own, data in parquet_pieces(named, kind.table, places(named, kind)):
+                yield f"{kind.name}/{folder(*where)}/{key}-{number}.parquet", own, data
+                number += 1
+
+
+def _pieces(reading: Reading, kind: Kind) -> Iterator[pl.DataFrame]:
+    """Yield rows of a kind, so many at a time, with the columns of its table."""
+    if kind.name != "observations":
+        frames = getattr(reading, kind.name)
+        if frames:
+            yield _whole(pl.concat(frames, how="diagonal_relaxed", rechunk=True), kind)
+        return
+    held: list[pl.DataFrame] = []
+    for part in sorted(reading.parts):
+        held.append(pl.read_parquet(part))
+        if sum(frame.height for frame in held) >= ROWS:
+            yield _whole(pl.concat(held, how="diagonal_relaxed", rechunk=True), kind)
+            held = []
+    if held:
+        yield _whole(pl.concat(held, how="diagonal_relaxed", rechunk=True), kind)
+
+
+def _whole(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
+    """Return the rows with all columns of the table, null where nothing filled them."""
+    absent = [name for name in kind.table.dtypes if name not in rows.columns]
+    rows = rows.drop("file", strict=False)
+    typed = [pl.col(name).cast(kind.table.dtypes[name]) for name in _untyped(rows, kind)]
+    nothing = [pl.lit(None, dtype=kind.table.dtypes[name]).alias(name) for name in absent]
+    extra = [name for name in rows.columns if name not in kind.table.dtypes]
+    return rows.with_columns(*typed, *nothing).select(*kind.table.dtypes, *extra)
+
+
+def _untyped(rows: pl.DataFrame, kind: Kind) -> Sequence[str]:
+    return [n for n, t in rows.schema.items() if t == pl.Null and n in kind.table.dtypes]

@@ -1,0 +1,161 @@
+"""The ledger of one input of an evidence set: what was read of it, counted and hashed.
+
+It is written last, so that it says by being there that its rows are there as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+from msgspec import Struct
+
+from forensics import fields
+from forensics._version import __version__
+from forensics.errors import PrivacyError, VerificationError
+from forensics.fields import Rule
+from forensics.guard import misfits
+from forensics.sources.parsed import Unread
+from forensics.sources.reading import FileFacts, Reading
+
+VERSION = 1
+"""Of the layout; a set of another one is not read."""
+
+
+class Rows(Struct, frozen=True):
+    """One Parquet file of an input: its path in the set, size, hash and number of rows."""
+
+    name: str
+    bytes: int
+    sha256: str
+    rows: int
+
+
+class Ledger(Struct, frozen=True, kw_only=True):
+    """One input: the facts of its reading pass, and its files in order.
+
+    ``columns`` names, per kind of rows, those that the readers filled; ``redacted`` says
+    that rows hold a place instead of an identifier.
+    """
+
+    version: int = VERSION
+    reader: str = __version__
+    key: str
+    names: tuple[str, ...]
+    bytes: int
+    sha256: str
+    node: str
+    format: str | None
+    detected_by: str
+    read: int
+    kept: int
+    ignored: dict[str, int]
+    unread: tuple[tuple[int | None, int | None, str], ...]
+    bad_values: dict[str, int]
+    notes: dict[str, int]
+    clock: tuple[tuple[str, int, int], ...]
+    columns: dict[str, tuple[str, ...]]
+    redacted: bool
+    files: tuple[Rows, ...]
+
+    def facts(self, number: int, name: str) -> FileFacts:
+        """Return what the reading pass knew, under the number and name of this run."""
+        return FileFacts(
+            number=number,
+            name=name,
+            size=self.bytes,
+            sha256=self.sha256,
+            format=self.format,
+            detected_by=self.detected_by,
+            node=self.node,
+            read=self.read,
+            kept=self.kept,
+            ignored=Counter(self.ignored),
+            unread=[Unread(*item) for item in self.unread],
+            bad_values=Counter(self.bad_values),
+            notes=Counter(self.notes),
+        )
+
+    def clock_counts(self) -> Counter[tuple[str, int]]:
+        """Return how often each offset between wall clock and epoch stamps was seen."""
+        return Counter({(node, offset): count for node, offset, count in self.clock})
+
+
+def of_reading(
+    reading: Reading,
+    key: str,
+    names: tuple[str, ...],
+    columns: Mapping[str, tuple[str, ...]],
+    files: tuple[Rows, ...],
+    *,
+    redacted: bool,
+) -> Ledger:
+    """Return the ledger of an input's reading pass."""
+    (facts,) = reading.files
+    return Ledger(
+        key=key,
+        names=names,
+        bytes=facts.size,
+        sha256=facts.sha256,
+        node=facts.node,
+        format=facts.format,
+        detected_by=facts.detected_by,
+        read=facts.read,
+        kept=facts.kept,
+        ignored=_sorted(facts.ignored),
+        unread=tuple((item.line, item.offset, item.reason) for item in facts.unread),
+        bad_values=_sorted(facts.bad_values),
+        notes=_sorted(facts.notes),
+        clock=tuple((node, at, n) for (node, at), n in sorted(reading.clock.items())),
+        columns=dict(columns),
+        redacted=redacted,
+        files=files,
+    )
+
+
+def _sorted(counts: Counter[str]) -> dict[str, int]:
+    return {name: counts[name] for name in sorted(counts)}
+
+
+def encode(ledger: Ledger) -> bytes:
+    """Return the ledger as JSON.
+
+    Raises:
+        PrivacyError: a text in it is none that it may hold.
+    """
+    _check(ledger)
+    return msgspec.json.format(msgspec.json.encode(ledger), indent=1) + b"\n"
+
+
+def decode(data: bytes) -> Ledger:
+    """Return the ledger that :func:`encode` wrote.
+
+    Raises:
+        VerificationError: it is none, or of another layout.
+    """
+    try:
+        ledger = msgspec.json.decode(data, type=Ledger)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        raise VerificationError("the ledger of an input is damaged") from None
+    if ledger.version != VERSION:
+        raise VerificationError(
+            f"the set has layout {ledger.version}, this version reads {VERSION}"
+        )
+    return ledger
+
+
+def _check(ledger: Ledger) -> None:
+    """Hold the ledger's texts against their rules; names of files are the user's own."""
+    rules: list[tuple[str, Rule, list[str]]] = [
+        ("names", fields.place, list(ledger.names)),
+        ("node", fields.identifier, [ledger.node, *(node for node, _, _ in ledger.clock)]),
+        ("format", fields.phrase, [text for text in (ledger.format, ledger.detected_by) if text]),
+        ("ignored", fields.phrase, [*ledger.ignored, *ledger.notes]),
+        ("unread", fields.phrase, sorted({reason for _, _, reason in ledger.unread})),
+        ("bad_values", fields.column, list(ledger.bad_values)),
+    ]
+    for field, rule, texts in rules:
+        count = misfits(texts, rule)
+        if count:
+            raise PrivacyError(f"ledger: {count} text(s) of {field} are none that it may hold")

@@ -1,0 +1,137 @@
+"""Which logs are known already: the same bytes again, or a file that has grown since.
+
+Told by content, never by name or date. Bytes are compared among logs of one node only:
+two engines can write the same lines. A file is hashed here only where there is
+something that it could be the same as.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from forensics.incident import Incident
+from forensics.sources.context import Context
+from forensics.sources.files import Input, relabelled
+
+_PIECE = 4 << 20
+
+
+@dataclass(frozen=True)
+class Known:
+    """A log that was read before: its key, the names it had, size, hash and node."""
+
+    key: str
+    names: tuple[str, ...]
+    bytes: int
+    sha256: str
+    node: str
+
+
+@dataclass
+class Overlap:
+    """What is known of some inputs, by their numbers.
+
+    ``same`` leads to the key of the log with the same bytes; ``continued`` names, by its
+    key, a known log that is the start of an input, and so is read again with it.
+    """
+
+    same: dict[int, str] = field(default_factory=dict)
+    continued: dict[str, int] = field(default_factory=dict)
+
+
+def overlap(inputs: Sequence[Input], known: Iterable[Known], incident: Incident) -> Overlap:
+    """Compare inputs with known logs. What cannot be read is like none: its reading tells why."""
+    found = Overlap()
+    nodes = {source.number: Context(incident, 0, source.name).node for source in inputs}
+    logs = [log for log in known if log.sha256]
+    regular = [s for s in inputs if s.path is not None and s.path.is_file() and s.stored is None]
+    longer: list[tuple[Known, int]] = []
+    for source in regular:
+        near = [log for log in logs if _may_begin(log, source, nodes[source.number])]
+        starts = _starts(source, {log.bytes for log in near})
+        for log in near:
+            if starts.get(log.bytes) != log.sha256:
+                continue
+            if log.bytes < source.size:
+                longer.append((log, source.number))
+            elif log.node == nodes[source.number]:
+                found.same[source.number] = log.key
+    there = set(found.same.values())
+    found.continued = {log.key: number for log, number in longer if log.key not in there}
+    return found
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A log that a run does not read: its bytes are read elsewhere."""
+
+    name: str
+    bytes: int
+    sha256: str
+    because: str
+
+
+def distinct(inputs: list[Input], incident: Incident) -> tuple[list[Input], list[LeftOut]]:
+    """Return the inputs of a run without those whose bytes others bring along.
+
+    A log beside the evidence set that holds it is left out, and so is what a set holds of
+    a log that has grown since and is named as well. Where no set is named, all stay.
+    """
+    held = {s.stored.key: s for s in inputs if s.stored is not None}
+    if not held:
+        return inputs, []
+    known = [
+        Known(key, (s.name,), s.stored.bytes, s.stored.sha256, s.stored.node)
+        for key, s in held.items()
+        if s.stored is not None
+    ]
+    found = overlap([s for s in inputs if s.stored is None], known, incident)
+    kept, left = [], []
+    for source in inputs:
+        because = _because(source, found)
+        if because is None:
+            kept.append(source)
+        else:
+            stored = source.stored or held[found.same[source.number]].stored
+            if stored is not None:
+                left.append(LeftOut(source.name, stored.bytes, stored.sha256, because))
+    return relabelled(kept), left
+
+
+def _because(source: Input, found: Overlap) -> str | None:
+    if source.number in found.same:
+        return "an evidence set holds it"
+    if source.stored is not None and source.stored.key in found.continued:
+        return "the start of a longer log that is read"
+    return None
+
+
+def _may_begin(log: Known, source: Input, node: str) -> bool:
+    if log.bytes > source.size:
+        return False
+    return source.name in log.names or (log.node == node and log.bytes > 0)
+
+
+def _starts(source: Input, sizes: set[int]) -> dict[int, str]:
+    """Return the hash of the first so many bytes, for each size; none where it is unreadable."""
+    if source.path is None or not sizes:
+        return {}
+    try:
+        return _hashes(source.path, sorted(sizes))
+    except OSError:
+        return {}
+
+
+def _hashes(path: Path, sizes: Sequence[int]) -> dict[int, str]:
+    found, digest, at = {}, hashlib.sha256(), 0
+    with path.open("rb") as file:
+        for size in sizes:
+            while at < size and (piece := file.read(min(_PIECE, size - at))):
+                digest.update(piece)
+                at += len(piece)
+            if at == size:
+                found[size] = digest.copy().hexdigest()
+    return found
