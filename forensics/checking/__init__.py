@@ -1,0 +1,1 @@
+"""What is here, what is missing and which logs to fetch next, from samples of files."""

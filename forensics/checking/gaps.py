@@ -1,0 +1,227 @@
+"""What a verdict needs and the files do not have."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+import polars as pl
+
+from forensics.capacity import server_of
+from forensics.checking.document import Day, Gap, NodeDay
+from forensics.checking.inventory import Stock
+from forensics.checking.judged import Judged
+from forensics.checking.presence import DAY, day_of, days_between
+from forensics.checking.survey import Survey
+from forensics.exposure import stamp
+from forensics.wording import count
+
+_BUSY = 20
+"""Records a day from which a day without any is a gap and no chance."""
+_SHOWN = 5
+_HOUR = 3_600_000_000
+_LOST = 0.05
+"""Share of hand-offs without a partner from which a node's logs are thought to be missing."""
+
+
+def gaps(survey: Survey, stock: Stock, days: list[NodeDay], found: Judged) -> list[Gap]:
+    """Return everything that is missing, in the order in which it weighs."""
+    every = (
+        _requests(survey),
+        _sides(days, found),
+        _unpaired(found),
+        _not_logged(stock, days),
+        _limits(survey, days),
+        _tenants(found),
+        _zones(survey),
+        _window(survey, stock),
+        _missing_days(survey, stock, days),
+        _not_read(stock),
+        _unreadable(stock),
+        _sampling(survey),
+    )
+    return [gap for some in every for gap in some]
+
+
+def named(names: Iterable[str]) -> str:
+    """Return some names in a sentence, the rest as a number."""
+    ordered = sorted(set(names))
+    more = len(ordered) - _SHOWN
+    return ", ".join(ordered[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _requests(survey: Survey) -> Iterator[Gap]:
+    if not survey.analysis.requests.height:
+        yield Gap("no_requests", "No record of a request is in what was read.")
+
+
+def _sides(days: list[NodeDay], found: Judged) -> Iterator[Gap]:
+    """Days on which one side counted prompts and the other did not."""
+    for lacking, there in (("prefill", "decode"), ("decode", "prefill")):
+        here = {row.day for row in days if there in row.sides and row.counts}
+        if not here and found.requests.height:
+            here = {row.day for row in days if row.counts and not _engine(row)}
+        has = {row.day for row in days if lacking in row.sides and row.counts}
+        none = sorted(here - has)
+        if none:
+            where = f"on {_span(none)} ({count(len(none), 'day')})" if has else "in any file"
+            sentence = (
+                f"{lacking.capitalize()} side missing: no {lacking} node's record of a request "
+                f"with the prompt's token count {where}."
+            )
+            yield Gap(f"no_{lacking}_side", sentence, [], none[0], none[-1])
+
+
+def _engine(row: NodeDay) -> bool:
+    return bool({"prefill", "decode"} & set(row.sides))
+
+
+def _span(days: list[Day]) -> str:
+    return days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+
+
+def _unpaired(found: Judged) -> Iterator[Gap]:
+    """Hand-offs of which one side's logs cover the time and do not have the record."""
+    if found.lost is not None and found.lost > _LOST:
+        sentence = (
+            f"About {found.lost:.0%} of the hand-offs that decode logged in times read of every "
+            "file have no record of prefill: a prefill node's logs may be missing."
+        )
+        yield Gap("partner_missing", sentence)
+    for side, other in (("prefill", "decode"), ("decode", "prefill"), ("engine", "the gateway")):
+        rows = found.rows.filter(pl.col("lost_side") == side)
+        if rows.height:
+            of = "either engine" if side == "engine" else side
+            sentence = (
+                f"{count(rows.height, 'request')} of {other} without a record of {of}, though "
+                "logs with such records cover the time: a node's logs may be missing."
+            )
+            yield Gap(f"unpaired_{side}", sentence)
+
+
+def _not_logged(stock: Stock, days: list[NodeDay]) -> Iterator[Gap]:
+    """Nodes that print batches or accesses but no record of a request with its tokens."""
+    counted = {row.node for row in days if row.counts}
+    silent = {row.node for row in days if row.lines and not row.counts} - counted
+    engines = {entry.node: entry.format for entry in stock.files}
+    for form in sorted({engines.get(node) or "" for node in silent}):
+        nodes = sorted(node for node in silent if (engines.get(node) or "") == form)
+        hint = " (--enable-request-time-stats-logging was off)" if form == "sglang" else ""
+        sentence = f"{named(nodes)}: no record of a request with its token count{hint}."
+        yield Gap("requests_not_logged", sentence, nodes)
+
+
+def _limits(survey: Survey, days: list[NodeDay]) -> Iterator[Gap]:
+    if survey.incident.trigger.threshold_tokens is not None:
+        return
+    epochs = survey.analysis.capacity.epochs
+    prefill = epochs.filter(pl.col("role").is_null() | (pl.col("role") != "decode"))
+    nodes = sorted({row.node for row in days if "prefill" in row.sides and row.limit == "unknown"})
+    if nodes:
+        where = "" if survey.whole else " in what was read"
+        yield Gap("no_limit", f"{named(nodes)}: no pool and no limit is told{where}.", nodes)
+    elif not prefill["limit"].drop_nulls().len() and survey.analysis.requests.height:
+        sentence = "No pool and no limit of any prefill node is known."
+        yield Gap("no_limit", sentence)
+
+
+def _tenants(found: Judged) -> Iterator[Gap]:
+    rows = found.requests
+    if rows.height and rows["tenant_id"].null_count() == rows.height:
+        sentence = (
+            "No record names a tenant: whom to tell stays unknown (set [logs] tenant_from, "
+            "or add the gateway's log)."
+        )
+        yield Gap("no_tenants", sentence)
+    elif found.nameless.height:
+        nameless = count(found.nameless.height, "request")
+        yield Gap("some_tenants", f"{nameless} that may be affected without a tenant.")
+
+
+def _zones(survey: Survey) -> Iterator[Gap]:
+    nodes = sorted({server_of(node) for node in survey.analysis.assumed_nodes})
+    if nodes:
+        sentence = f"{named(nodes)}: the zone of the clock is unknown, UTC is assumed."
+        yield Gap("zone_unknown", sentence, nodes)
+
+
+def _window(survey: Survey, stock: Stock) -> Iterator[Gap]:
+    """Stretches of the case's window that no file with requests covers."""
+    window = survey.incident.window_us
+    if window is None:
+        return
+    for start, end in _uncovered(stock.asked.values(), window):
+        if end - start > _HOUR:
+            sentence = f"No request's record from {stamp(start)} to {stamp(end)} of the window."
+            yield Gap("window", sentence, [], day_of(start), day_of(end - 1))
+
+
+def _uncovered(
+    spans: Iterable[tuple[int, int]], window: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    at = window[0]
+    for start, end in sorted(spans):
+        if start > at:
+            yield at, min(start, window[1])
+        at = max(at, end)
+        if at >= window[1]:
+            return
+    yield at, window[1]
+
+
+def _missing_days(survey: Survey, stock: Stock, days: list[NodeDay]) -> Iterator[Gap]:
+    """Days without a record of a node that is busy on others, while other nodes have some."""
+    asked = survey.incident.window_us
+    spanned = [span for span in stock.asked.values() if asked is None or _meet(span, asked)]
+    if not spanned:
+        return
+    first, last = min(a for a, _ in spanned), max(b for _, b in spanned)
+    if asked is not None:
+        first, last = max(first, asked[0]), min(last, asked[1] - 1)
+    every = {day_of(number * DAY) for number in days_between(first, last)}
+    logged = [row for row in days if row.records or not row.seen]
+    here = every & {row.day for row in logged}
+    records: Counter[str] = Counter()
+    present: dict[str, set[Day]] = {}
+    for row in logged:
+        records[row.node] += row.records
+        present.setdefault(row.node, set()).add(row.day)
+    for node, own in sorted(present.items()):
+        none = sorted(here - own)
+        if none and records[node] / len(own) >= _BUSY:
+            shown = f"{_span(none)} ({count(len(none), 'day')})"
+            sentence = f"{node}: nothing on {shown}, while other nodes have records."
+            yield Gap("node_days", sentence, [node], none[0], none[-1])
+
+
+def _meet(span: tuple[int, int], window: tuple[int, int]) -> bool:
+    return span[0] < window[1] and span[1] >= window[0]
+
+
+def _not_read(stock: Stock) -> Iterator[Gap]:
+    problems: dict[tuple[str, str], list[str]] = {}
+    for entry in stock.files:
+        if entry.problem is not None:
+            what = "read in part" if entry.records else "not read"
+            problems.setdefault((what, entry.problem), []).append(entry.label)
+    for (what, reason), names in sorted(problems.items()):
+        yield Gap("not_read", f"{count(len(names), 'file')} {what}: {reason} ({named(names)}).")
+
+
+def _unreadable(stock: Stock) -> Iterator[Gap]:
+    bad = [entry for entry in stock.files if entry.unreadable_share and entry.problem is None]
+    if bad:
+        worst = max(bad, key=lambda entry: (entry.unreadable_share, entry.label))
+        sentence = (
+            f"{count(len(bad), 'file')} with records that cannot be read, up to "
+            f"{worst.unreadable_share:.1%} of them ({worst.label})."
+        )
+        yield Gap("unreadable", sentence)
+
+
+def _sampling(survey: Survey) -> Iterator[Gap]:
+    rate = survey.incident.logs.sampling_rate
+    if rate < 1:
+        yield Gap(
+            "sampled_logs", f"The logs hold one request in {1 / rate:g} ([logs] sampling_rate)."
+        )

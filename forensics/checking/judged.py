@@ -1,0 +1,168 @@
+"""The sample's requests as they would be judged, and what being a sample does to them.
+
+A hand-off whose other side is in the files but not in the sample is undecided for no want
+of logs. Such rows are set apart, unless the same time was read of all files: what is
+unpaired there is unpaired in the files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.checking import whatif
+from forensics.checking.inventory import Stock, rounded
+from forensics.checking.survey import Survey
+from forensics.observations import ensure
+from forensics.schema import AFFECTED_TIERS
+
+_LONGEST_ANSWER = 600_000_000
+"""Microseconds after which an answer that prefill began is thought to be logged."""
+_ENOUGH = 20
+"""Hand-offs of a common time from which a share of unpaired ones says something."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """``rows`` are the undecided requests that lack something which is not in the files.
+
+    They have ``weight``, how many requests of the whole files each stands for, and
+    ``lost_side``: prefill or decode, whose logs cover the time and do not have it.
+    ``apart`` are those that only the sample leaves unpaired; ``lost`` is the share
+    of hand-offs without a prefill record in times that were read of all files.
+    """
+
+    requests: pl.DataFrame
+    rows: pl.DataFrame
+    apart: pl.DataFrame
+    lost: float | None
+
+    @property
+    def nameless(self) -> pl.DataFrame:
+        """Requests that may be affected, as far as is known, and name no tenant."""
+        rows = self.requests.filter(pl.col("tier").is_in([*AFFECTED_TIERS, "not_assessable"]))
+        rows = rows.join(self.apart.select("handoff"), on="handoff", how="anti")
+        return rows.filter(pl.col("tenant_id").is_null())
+
+    @property
+    def lost_weight(self) -> float:
+        """About how many of decode's that were set apart have no partner in the files either."""
+        rows = self.apart.filter(whatif.NO_PREFILL & ~whatif.NO_DECODE)
+        return float(rows["weight"].sum()) * (self.lost or 0.0)
+
+    @property
+    def estimated(self) -> int:
+        """About how many undecided requests there are in the whole files."""
+        return whole_number(float(self.rows["weight"].sum()) + self.lost_weight)
+
+
+def whole_number(weight: float) -> int:
+    """Return a weight as a count: exact where it is one, else to two digits."""
+    return int(weight) if weight == int(weight) else rounded(weight)
+
+
+def judged(survey: Survey, stock: Stock) -> Judged:
+    """Return the undecided requests of the sample and what they stand for."""
+    requests = survey.analysis.requests
+    rows = requests.filter(pl.col("tier").is_in(whatif.UNDECIDED)).sort("handoff")
+    rows = ensure(rows, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
+    rows = rows.join(_weights(survey), on="handoff", how="left", maintain_order="left")
+    rows = rows.with_columns(pl.col("weight").fill_null(1.0))
+    rows = rows.with_columns(lost_side=_lost_side(survey, stock))
+    only_sample = rows.select(
+        _sampled(survey, stock) & ~_known_lost(survey) & _LACKS_A_SIDE
+    ).to_series()
+    paired = _would_be_settled(rows, survey) & only_sample
+    apart, kept = rows.filter(paired), rows.filter(~paired)
+    return Judged(requests, kept, apart, _lost(requests, survey))
+
+
+def _weights(survey: Survey) -> pl.DataFrame:
+    """Return how many requests each hand-off stands for.
+
+    Of a joined one the least of its files: all of its records had to be in the sample.
+    """
+    factors = {seen.source.number: seen.factor or 1.0 for seen in survey.looks}
+    weight = pl.col("file").replace_strict(
+        list(factors), list(factors.values()), default=1.0, return_dtype=pl.Float64
+    )
+    observed = survey.analysis.observations
+    return observed.group_by("handoff").agg(weight.min().alias("weight"))
+
+
+def _known_lost(survey: Survey) -> pl.Expr:
+    """Say where a partner would be in the sample if it were in the files.
+
+    Prefill is done before decode is: what decode logged in a common time has its partner there.
+    The other way round, answers that took long may be logged after its end.
+    """
+    early = [(start, end - _LONGEST_ANSWER) for start, end in survey.together]
+    prefill = whatif.NO_PREFILL & ~whatif.NO_DECODE & _within(survey.together)
+    return prefill | (whatif.NO_DECODE & ~whatif.NO_PREFILL & _within(early))
+
+
+def _within(spans: list[tuple[int, int]]) -> pl.Expr:
+    inside = [_AT.is_between(start, end) for start, end in spans]
+    return pl.any_horizontal(inside or [pl.lit(value=False)]).fill_null(value=False)
+
+
+_LACKS_A_SIDE = whatif.NO_PREFILL | whatif.NO_DECODE
+_AT = pl.col("received_at")
+
+
+def _lost_side(survey: Survey, stock: Stock) -> pl.Expr:
+    """The side that a row lacks though files with that side's counts cover its time.
+
+    ``engine`` stands for both.
+    """
+    prefill = _covered(survey, stock, "prefill", partly=False)
+    decode = _covered(survey, stock, "decode", partly=False)
+    return pl.coalesce(
+        pl.when(lacks & covered).then(pl.lit(side))
+        for side, lacks, covered in (
+            ("prefill", whatif.NO_PREFILL & ~whatif.NO_DECODE, prefill),
+            ("decode", whatif.NO_DECODE & ~whatif.NO_PREFILL, decode),
+            ("engine", whatif.NO_DECODE & whatif.NO_PREFILL, prefill & decode),
+        )
+    )
+
+
+def _sampled(survey: Survey, stock: Stock) -> pl.Expr:
+    """Say where a side that a row lacks may be in a file that was read in part."""
+    lacking = {"prefill": whatif.NO_PREFILL, "decode": whatif.NO_DECODE}
+    return pl.any_horizontal(
+        lacks & _covered(survey, stock, side, partly=True) for side, lacks in lacking.items()
+    )
+
+
+def _covered(survey: Survey, stock: Stock, side: str, *, partly: bool) -> pl.Expr:
+    """Say whether a file with a side's counts covers a row's time; ``partly``: a sampled one."""
+    spans = {
+        stock.spans[seen.source.number]
+        for seen in survey.looks
+        if side in stock.offered[seen.source.number]
+        and seen.source.number in stock.spans
+        and not (partly and seen.whole)
+    }
+    covers = [_AT.is_between(start, end).fill_null(value=False) for start, end in sorted(spans)]
+    return pl.any_horizontal(covers or [pl.lit(value=False)])
+
+
+def _would_be_settled(rows: pl.DataFrame, survey: Survey) -> pl.Series:
+    """Say which rows only their other side is missing from."""
+    needs = ("prefill side", "decode side", "both sides")
+    settled = pl.Series([False] * rows.height, dtype=pl.Boolean)
+    for remedy in whatif.REMEDIES:
+        if remedy.need in needs and rows.height:
+            settled = settled | whatif.effect(rows, remedy, survey.incident).settled
+    return settled
+
+
+def _lost(requests: pl.DataFrame, survey: Survey) -> float | None:
+    """Return the share of decode's hand-offs without prefill, where all files were read."""
+    rows = ensure(requests, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
+    rows = rows.filter(_within(survey.together) & ~whatif.NO_DECODE)
+    if rows.height < _ENOUGH:
+        return None
+    return float(rows.select(whatif.NO_PREFILL.mean()).item())
