@@ -5,62 +5,105 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import data, measure, table
-from benchmarks.tasks import TASKS
+from benchmarks import data, measure, nodelog, table
+from benchmarks.tasks import TASKS, Input
 
 SAMPLE = measure.ROOT / "data" / "samples" / "glm53"
 TITLE = "# Performance\n\nWritten by `python -m benchmarks --write`; not edited by hand.\n"
+QUARTER = 4
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to generate: what writes it, its name, and lines for each request of the other."""
+
+    write: Callable[[Path, int], None]
+    name: str
+    share: float
+    lines: int
+
+
+SOURCES: dict[Input, Source] = {
+    "requests": Source(data.write, "requests-{}.ndjson", 1, 1),
+    "node log": Source(nodelog.write, "decode-00-{}.log", 1 / 3, nodelog.LINES),
+}
 
 
 def main() -> None:
     """Parse, generate, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_000_000, help="requests (1,000,000)")
+    parser.add_argument("--rows", type=int, default=400_000, help="requests (400,000)")
     parser.add_argument("--runs", type=int, default=3, help="runs per task, of which the median")
-    parser.add_argument("--data", type=Path, help="folder that keeps the generated file")
+    parser.add_argument("--data", type=Path, help="folder that keeps the generated files")
     parser.add_argument("--write", type=Path, help="write the tables to this Markdown file too")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forensics-benchmarks-") as scratch:
-        file = _generated(asked.data or Path(scratch), asked.rows)
-        text = _measured(file, asked.rows, asked.runs, Path(scratch))
+        text = measured(asked.data or Path(scratch), asked.rows, asked.runs, Path(scratch))
     print(text)
     if asked.write:
         asked.write.parent.mkdir(parents=True, exist_ok=True)
         asked.write.write_text(f"{TITLE}\n{text}\n", encoding="utf-8")
 
 
-def _generated(folder: Path, rows: int) -> Path:
+def measured(folder: Path, rows: int, runs: int, scratch: Path) -> str:
+    """Return the tables as Markdown, measured on files of that many requests in a folder."""
+    parts = (
+        table.facts(runs),
+        table.throughput(_throughput(folder, rows, runs)),
+        table.startup(_startup(runs, scratch)),
+    )
+    return "\n\n".join(parts)
+
+
+def _throughput(folder: Path, rows: int, runs: int) -> list[table.Row]:
+    found: list[table.Row] = []
+    for name, task in TASKS.items():
+        source = SOURCES[task.reads]
+        count = max(1, round(rows * source.share))
+        whole = _generated(folder, source, count)
+        quarter = _generated(folder, source, max(1, count // QUARTER))
+        _say(f"measuring: {name}")
+        peers = tuple(
+            row.figure
+            for row in found
+            if TASKS[row.figure.name].reads == task.reads and "bare" in row.figure.name
+        )
+        found.append(
+            table.Row(
+                measure.task(name, whole, runs),
+                measure.task(name, quarter, 1),
+                whole.stat().st_size,
+                count * source.lines,
+                () if "bare" in name else peers,
+            )
+        )
+    return found
+
+
+def _generated(folder: Path, source: Source, rows: int) -> Path:
     """Return the file of that many requests, generating it where it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"requests-{rows}.ndjson"
+    file = folder / source.name.format(rows)
     if not file.exists():
-        _say(f"generating {rows:,} requests")
+        _say(f"generating {file.name}")
         unfinished = file.with_suffix(".part")
-        data.write(unfinished, rows)
+        source.write(unfinished, rows)
         unfinished.rename(file)
     return file
 
 
-def _measured(file: Path, rows: int, runs: int, scratch: Path) -> str:
-    figures = []
-    for name in TASKS:
-        _say(f"measuring: {name}")
-        figures.append(measure.task(name, file, runs))
+def _startup(runs: int, scratch: Path) -> list[measure.Figure]:
     _say("measuring: commands")
     report = ("report", str(SAMPLE / "logs"), "-i", str(SAMPLE / "incident.toml"))
     out = ("-o", str(scratch / "report"), "--force")
-    commands = [
+    return [
         measure.command("`forensics --help`", ("--help",), runs),
         measure.command("`forensics report` of the sample", (*report, *out), runs),
     ]
-    parts = (
-        table.facts(file, rows, runs),
-        table.throughput(figures, rows, file.stat().st_size),
-        table.startup(commands),
-    )
-    return "\n\n".join(parts)
 
 
 def _say(text: str) -> None:

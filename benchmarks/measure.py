@@ -36,21 +36,28 @@ class _Process:
 
 
 def task(name: str, file: Path, runs: int) -> Figure:
-    """Measure one of :data:`benchmarks.tasks.TASKS`; seconds are the child's own."""
+    """Measure one of :data:`benchmarks.tasks.TASKS`; seconds are the child's own, as it ran."""
     command = (sys.executable, "-m", "benchmarks.tasks", name, str(file))
     done = [_run(command) for _ in range(runs)]
-    return _figure(name, done, [float(json.loads(run.stdout)["seconds"]) for run in done])
+    told = [json.loads(run.stdout) for run in done]
+    return _figure(
+        name,
+        [float(one["seconds"]) for one in told],
+        [float(one["cpu_seconds"]) for one in told],
+        done,
+    )
 
 
 def command(name: str, arguments: Sequence[str], runs: int) -> Figure:
     """Measure one call of the command line from start to end."""
     done = [_run((*FORENSICS, *arguments)) for _ in range(runs)]
-    return _figure(name, done, [run.seconds for run in done])
+    return _figure(name, [run.seconds for run in done], [run.cpu_seconds for run in done], done)
 
 
-def _figure(name: str, done: Sequence[_Process], seconds: Sequence[float]) -> Figure:
-    cpu = median(run.cpu_seconds for run in done)
-    return Figure(name, median(seconds), cpu, max(run.peak_bytes for run in done))
+def _figure(
+    name: str, seconds: Sequence[float], cpu: Sequence[float], done: Sequence[_Process]
+) -> Figure:
+    return Figure(name, median(seconds), median(cpu), max(run.peak_bytes for run in done))
 
 
 def _run(arguments: Sequence[str]) -> _Process:

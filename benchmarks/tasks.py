@@ -1,7 +1,7 @@
 """What is measured, one task a process: ``python -m benchmarks.tasks TASK FILE``.
 
-A task imports what it needs, then runs against the clock and prints its seconds as
-JSON. Start-up is left out here; it is measured on its own.
+A task imports what it needs, then runs against the clock and prints its seconds, by the
+wall and of the CPU, as JSON. Start-up is left out here; it is measured on its own.
 """
 
 from __future__ import annotations
@@ -11,15 +11,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.data import COLUMNS
 
 Work = Callable[[], object]
+Input = Literal["requests", "node log"]
 
 _POLARS = {"id": "String", "count": "Int64", "measure": "Float64", "time": "String"}
 _DUCKDB = {"id": "VARCHAR", "count": "BIGINT", "measure": "DOUBLE", "time": "VARCHAR"}
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to measure, which of the generated files it reads, and how it is made ready."""
+
+    reads: Input
+    ready: Callable[[Path], Work]
 
 
 def _kinds() -> dict[str, str]:
@@ -45,6 +56,16 @@ def duckdb_scan(file: Path) -> Work:
     wanted = ", ".join(f"max({name})" for name in COLUMNS)
     query = f"SELECT {wanted} FROM read_json(?, columns=?, format='newline_delimited')"  # noqa: S608
     return lambda: duckdb.connect().execute(query, [str(file), columns]).fetchall()
+
+
+def polars_lines(file: Path) -> Work:
+    """Find the lines of time statistics with Polars alone, and take one field of them."""
+    import polars as pl
+
+    line = pl.col("line")
+    tokens = line.str.extract(r"input_len=(\d+)", 1).cast(pl.Int64)
+    found = pl.scan_lines(file, name="line").filter(line.str.contains("ReqTimeStats", literal=True))
+    return lambda: found.select(tokens.max()).collect()
 
 
 def reading(file: Path) -> Work:
@@ -73,20 +94,23 @@ def report(file: Path) -> Work:
     return work
 
 
-TASKS: dict[str, Callable[[Path], Work]] = {
-    "bare polars scan": polars_scan,
-    "bare duckdb scan": duckdb_scan,
-    "forensics, reading pass": reading,
-    "forensics, whole report": report,
+TASKS: dict[str, Task] = {
+    "NDJSON: bare polars scan": Task("requests", polars_scan),
+    "NDJSON: bare duckdb scan": Task("requests", duckdb_scan),
+    "NDJSON: reading pass": Task("requests", reading),
+    "NDJSON: whole report": Task("requests", report),
+    "SGLang node log: bare polars scan": Task("node log", polars_lines),
+    "SGLang node log: reading pass": Task("node log", reading),
 }
 
 
 def main(name: str, file: str) -> None:
     """Run one task and print its seconds."""
-    work = TASKS[name](Path(file))
-    begun = time.perf_counter()
+    work = TASKS[name].ready(Path(file))
+    begun, cpu = time.perf_counter(), time.process_time()
     work()
-    print(json.dumps({"seconds": time.perf_counter() - begun}))
+    seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds}))
 
 
 if __name__ == "__main__":

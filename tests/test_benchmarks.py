@@ -3,7 +3,8 @@
 import pytest
 
 import forensics
-from benchmarks import data, measure, table
+from benchmarks import __main__ as benchmarks
+from benchmarks import data, measure, nodelog, table
 from benchmarks.tasks import TASKS
 
 ROWS = 300
@@ -16,9 +17,17 @@ def file(tmp_path, monkeypatch):
     return tmp_path / "requests.ndjson"
 
 
-def test_the_data_are_the_same_each_time(file, tmp_path):
+@pytest.fixture
+def log(tmp_path):
+    nodelog.write(tmp_path / "decode-00.log", ROWS)
+    return tmp_path / "decode-00.log"
+
+
+def test_the_data_are_the_same_each_time(file, log, tmp_path):
     data.write(tmp_path / "again.ndjson", ROWS)
     assert (tmp_path / "again.ndjson").read_bytes() == file.read_bytes()
+    nodelog.write(tmp_path / "again.log", ROWS)
+    assert (tmp_path / "again.log").read_bytes() == log.read_bytes()
 
 
 def test_each_record_can_be_read_and_some_are_affected(file):
@@ -28,9 +37,20 @@ def test_each_record_can_be_read_and_some_are_affected(file):
     assert 0 < len(case.affected) < ROWS
 
 
+def test_each_request_of_the_node_log_can_be_read(log):
+    case = forensics.read_logs(log)
+    assert len(case.requests) == ROWS
+    assert set(case.capacity.polars()["pool_tokens"]) == {2 * data.POOL_TOKENS}
+    (seen,) = case.exposure().read
+    assert seen.format == "sglang"
+    assert not seen.unreadable
+    assert not seen.bad_values
+
+
 @pytest.mark.parametrize("name", TASKS)
-def test_each_task_runs(name, file):
-    assert TASKS[name](file)() is not None
+def test_each_task_runs(name, file, log):
+    task = TASKS[name]
+    assert task.ready(file if task.reads == "requests" else log)() is not None
 
 
 def test_a_child_that_fails_ends_the_run():
@@ -45,10 +65,19 @@ def test_a_command_is_measured_with_its_memory():
     assert 1e6 < figure.peak_bytes < 1e9
 
 
-def test_ratios_are_to_each_bare_scan():
-    figures = [
-        measure.Figure("bare scan", 2.0, 2.0, 10_000_000),
-        measure.Figure("report", 5.0, 6.0, 20_000_000),
-    ]
-    last = table.throughput(figures, rows=100, size=10_000_000).splitlines()[-1]
-    assert last == "| report | 5.00 | 20 | 2 | 6.0 | 20 | 2.5 |"
+def test_figures_are_by_the_core_and_beside_bare_scans():
+    bare = measure.Figure("bare scan", 2.0, 2.5, 10_000_000)
+    whole = measure.Figure("reading", 5.0, 4.0, 20_000_000)
+    quarter = measure.Figure("reading", 1.0, 1.0, 19_000_000)
+    row = table.Row(whole, quarter, size=480_000_000, lines=100, peers=(bare, bare))
+    last = table.throughput([row]).splitlines()[-1]
+    assert last == "| reading | 480 | 5.00 | 20 | 4.00 | 120 | × 1.6, × 1.6 | 19 | 20 |"
+
+
+def test_one_run_gives_every_figure(tmp_path, monkeypatch):
+    reading = {name: task for name, task in TASKS.items() if name.startswith("SGLang")}
+    monkeypatch.setattr(benchmarks, "TASKS", reading)
+    text = benchmarks.measured(tmp_path, rows=60, runs=1, scratch=tmp_path)
+    for shown in (*reading, "MB/s per core", "`forensics --help`"):
+        assert shown in text
+    assert sorted(p.name for p in tmp_path.glob("*.log")) == ["decode-00-20.log", "decode-00-5.log"]
