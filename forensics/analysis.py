@@ -6,14 +6,27 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import capacity, coverage, limits, markers, observations, requests, verdicts
+from forensics import (
+    activity,
+    calibration,
+    capacity,
+    coverage,
+    limits,
+    markers,
+    observations,
+    requests,
+    skew,
+    traces,
+    verdicts,
+)
 from forensics.attribution import coresidency
-from forensics.capacity import Capacity
+from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.coverage import Coverage
 from forensics.incident import Incident
 from forensics.markers import Markers
 from forensics.sources.reading import FileFacts, Reading
+from forensics.traces import Traces
 
 
 @dataclass(frozen=True)
@@ -21,7 +34,8 @@ class Analysis:
     """Everything that the exposure and the tables are made from.
 
     ``requests`` holds every request with its verdict; ``observations`` the records behind
-    the listed ones, with their ``handoff``; ``pairs`` the possible sources.
+    the listed ones, with their ``handoff``; ``traces`` lines that name no request; ``pairs``
+    the possible sources.
     """
 
     incident: Incident
@@ -34,7 +48,9 @@ class Analysis:
     requests: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    clock_pairs: pl.DataFrame
     markers: Markers
+    traces: Traces
     pairs: pl.DataFrame
     resident: pl.DataFrame
     coverage: Coverage
@@ -50,23 +66,30 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     capacities = capacity.build(reading.capacity, clocks, incident)
     folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
     found = markers.collect(reading.markers, folded.observations)
-    judged = limits.attach(folded.frame, capacities.epochs, incident.trigger.threshold_tokens)
-    judged = verdicts.judge(judged, incident, found.handoffs)
+    clock_pairs = skew.measure(folded.observations)
+    timed = skew.widen(folded.frame, folded.observations, clock_pairs)
+    limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
+    counted = calibration.fill(limited, capacities.epochs)
+    nameless = traces.collect(reading.traces, clocks, capacities.epochs)
+    traced = traces.match(nameless, counted, capacities.epochs, incident)
+    judged = verdicts.judge(traces.attach(counted, traced), incident, found.handoffs)
     return Analysis(
         incident=incident,
         files=reading.files,
         duplicates=folded.duplicates,
         probes=folded.probes,
         clocks=clocks,
-        assumed_nodes=_assumed(folded.observations, capacities.epochs),
+        assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),
         capacity=capacities,
         requests=judged,
         observations=_behind(folded.observations, judged),
         unpaired=folded.unpaired,
+        clock_pairs=clock_pairs,
         markers=found,
+        traces=traced,
         pairs=coresidency.pairs(judged),
         resident=coresidency.resident_requests(judged),
-        coverage=coverage.measure(folded.observations),
+        coverage=coverage.measure(folded.observations, activity.hourly(reading.activity, clocks)),
     )
 
 
@@ -76,9 +99,10 @@ def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
     return observed.filter(pl.col("handoff").is_in(keys.implode()))
 
 
-def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame) -> list[str]:
-    """Return the nodes whose clock's zone was a guess, for requests or for capacity."""
+def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame, lines: pl.DataFrame) -> list[str]:
+    """Return the nodes whose clock's zone was a guess, for requests, capacity or other lines."""
     nodes = set(epochs.filter(pl.col("assumed"))["node"].drop_nulls())
+    nodes |= {server_of(node) for node in lines.filter(pl.col("assumed"))["node"].drop_nulls()}
     if "source_node" in rows.columns:
         nodes |= set(rows.filter(pl.col("assumed"))["source_node"].drop_nulls())
     return sorted(nodes)

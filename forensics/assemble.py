@@ -14,11 +14,13 @@ from forensics import bounds, checklist, schema, tables
 from forensics import exposure as doc
 from forensics._version import __version__
 from forensics.analysis import REQUEST_ORDER, Analysis
+from forensics.columns import ensure
+from forensics.declared import COMPARED
 from forensics.exposure import stamp
 from forensics.findings import FINDINGS
 from forensics.incident import Incident, Timeline, micros
+from forensics.incomplete import LINES, UNEXPLAINED, incomplete
 from forensics.limitations import limitations
-from forensics.observations import ensure
 from forensics.ongoing import ongoing
 from forensics.recipients import recipients, sources
 from forensics.schema import AFFECTED_TIERS, TIERS, by_name
@@ -64,10 +66,13 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         reasons=_reasons(rows),
         missing=_missing(rows),
         prefill_times=_prefill_times(rows),
-        checklist=checklist.answer(rows, analysis.capacity.epochs, analysis.markers),
+        checklist=checklist.answer(
+            rows, analysis.capacity.epochs, analysis.markers, analysis.traces.unexplained().height
+        ),
         coverage=_coverage(analysis),
         read=read,
         limitations=limitations(analysis),
+        clock_pairs=[doc.ClockPair(**row) for row in analysis.clock_pairs.iter_rows(named=True)],
     )
 
 
@@ -137,6 +142,10 @@ def _headline(
                 "unreadable records": unreadable,
                 "gateway records that pair with no engine record": analysis.unpaired,
                 "canary hits in requests that no log holds": analysis.markers.unlogged,
+                **{
+                    f"{line}s {UNEXPLAINED}": analysis.traces.left(kind)
+                    for kind, line in LINES.items()
+                },
             },
             analysis.incident.logs.sampling_rate,
         ),
@@ -172,39 +181,6 @@ def _direction(mechanism: str) -> str:
     return _DIRECTIONS[mechanism].format(
         source="the tenants listed as sources", recipient="the tenants listed as recipients"
     )
-
-
-def incomplete(analysis: Analysis) -> list[str]:
-    """Return what is missing of the evidence, in sentences; empty when it is complete."""
-    flags = []
-    if not analysis.requests.height:
-        flags.append("no record of a request was read")
-    unread = sum(len(f.unread) for f in analysis.files if f.format is not None)
-    whole = Counter(u.reason for f in analysis.files if f.format is None for u in f.unread)
-    bad = sum(sum(f.bad_values.values()) for f in analysis.files)
-    unknown = analysis.requests.filter(pl.col("tier") == "not_assessable").height
-    if unread:
-        flags.append(f"{count(unread, 'record')} could not be read (unreadable.csv)")
-    flags += [f"{count(n, 'file')} not read: {reason}" for reason, n in sorted(whole.items())]
-    if bad:
-        flags.append(f"{count(bad, 'value')} without a readable form, taken as missing")
-    if unknown:
-        flags.append(f"{count(unknown, 'request')} could not be judged (not_assessable.parquet)")
-    if analysis.coverage.gaps:
-        flags.append(
-            f"{count(analysis.coverage.gaps, 'node hour')} without a record (coverage.csv)"
-        )
-    if analysis.unpaired:
-        flags.append(
-            f"{count(analysis.unpaired, 'gateway record')} without a pair among engine records"
-        )
-    if analysis.markers.unlogged:
-        hits = count(analysis.markers.unlogged, "foreign marker")
-        flags.append(f"{hits} seen in requests that no log holds")
-    if analysis.assumed_nodes:
-        flags.append("UTC was assumed for: " + ", ".join(analysis.assumed_nodes))
-    flags += [f"capacity: {warning}" for warning in analysis.capacity.warnings]
-    return flags
 
 
 def _funnel(rows: pl.DataFrame) -> list[doc.Step]:
@@ -248,9 +224,6 @@ def _epochs(analysis: Analysis) -> list[doc.Epoch]:
     return found
 
 
-_COMPARED = ("pool_tokens", "context_tokens", "page_tokens", "engine_version", "model_version")
-
-
 def _changes(analysis: Analysis) -> list[doc.Change]:
     found = []
     for (node,), rows in analysis.capacity.epochs.sort("node", "effective_at").group_by(
@@ -268,7 +241,7 @@ def _changes(analysis: Analysis) -> list[doc.Change]:
 def _differences(
     before: dict[str, Any], after: dict[str, Any]
 ) -> Iterable[tuple[str, str | None, str | None]]:
-    for name in _COMPARED:
+    for name in COMPARED:
         if before[name] != after[name]:
             yield name, _text(before[name]), _text(after[name])
     old, new = _settings(before["config"]), _settings(after["config"])
@@ -383,10 +356,11 @@ def _prefill_times(rows: pl.DataFrame) -> list[doc.PrefillTime]:
 
 def _coverage(analysis: Analysis) -> list[doc.NodeCoverage]:
     names = ("node", "hop", "first_at", "last_at", "records", "hours", "hours_with_records", "gaps")
+    work = ("batches", "sequences", "unlogged_hours")
     return [
-        doc.NodeCoverage(node, hop, stamp(first), stamp(last), records, hours, seen, gaps)
-        for node, hop, first, last, records, hours, seen, gaps in analysis.coverage.nodes.select(
-            names
+        doc.NodeCoverage(node, hop, stamp(first), stamp(last), *counts)
+        for node, hop, first, last, *counts in analysis.coverage.nodes.select(
+            *names, *work
         ).iter_rows()
     ]
 

@@ -1,8 +1,8 @@
 """Capacity epochs, and the smallest prompt that each prefill node rejects.
 
-A row stands from ``effective_at`` until the node's next row. Facts of one boot of
-an engine (settings, pool lines, a limit quoted in a rejection) are folded into one
-row that holds for the whole boot and all ranks of that server.
+A row stands from ``effective_at`` until the node's next row. A limit that was reported
+stands before one derived from a pool; what is declared fills what no log holds. Where
+readings differ, the limit is a span, and nobody is cleared within it.
 """
 
 from __future__ import annotations
@@ -12,28 +12,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import schema
+from forensics import boots, schema
+from forensics.boots import BEGINNING, END, EPOCH_DTYPES
 from forensics.clock import Clocks
 from forensics.incident import DeclaredCapacity, Incident, micros
+from forensics.inputlimit import SGLANG, derived
 
-BEGINNING = -(2**62)
-END = 2**62
-SGLANG_RESERVE = 6
-"""SGLang rejects at ``min(context - 1, pool - 1) - 5``."""
-
-_EPOCH_DTYPES: dict[str, pl.DataType] = {
-    **schema.dtypes(schema.CAPACITY_COLUMNS),
-    "inferred": pl.Boolean(),
-    "assumed": pl.Boolean(),
-}
+__all__ = ["BEGINNING", "END", "Capacity", "build", "server_of"]
 
 
 @dataclass(frozen=True)
 class Capacity:
     """Epochs of all nodes with their limits, sorted; and what contradicts what.
 
-    ``epochs`` has the capacity columns plus ``until``, ``limit`` (smallest rejected
-    prompt, tokens), ``limit_basis``, ``inferred`` and ``assumed``.
+    ``epochs`` has the columns of :data:`forensics.boots.EPOCH_DTYPES` plus ``until``,
+    ``limit`` (smallest prompt that is rejected for certain, tokens), ``limit_low`` (smallest
+    that may be; equal where readings agree, null where one is not known) and ``limit_basis``.
     """
 
     epochs: pl.DataFrame
@@ -43,7 +37,7 @@ class Capacity:
 def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
     """Return the epochs of all logged facts, completed by declared capacity."""
     frame = _facts(facts, clocks)
-    logged = pl.concat([_records(frame), _boots(frame)])
+    logged = pl.concat([_records(frame), boots.fold(frame)])
     rows, warnings = _declare(logged, incident)
     rows = rows.unique().sort("node", "effective_at", "role", nulls_last=False)
     rows = _with_limits(rows, incident.trigger.threshold_tokens)
@@ -71,78 +65,12 @@ def _facts(facts: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
 def _records(frame: pl.DataFrame) -> pl.DataFrame:
     """Rows that were logged as capacity records: they stand as they are."""
     rows = frame.filter(pl.col("event") == "record")
-    return rows.with_columns(
+    rows = rows.with_columns(
         effective_at=pl.col("effective_at").fill_null(BEGINNING), inferred=pl.lit(value=False)
-    ).select(_shaped())
-
-
-def _shaped() -> list[pl.Expr]:
-    return [pl.col(name).cast(dtype) for name, dtype in _EPOCH_DTYPES.items()]
-
-
-def _boots(frame: pl.DataFrame) -> pl.DataFrame:
-    """Fold an engine's facts into one row per boot."""
-    facts = frame.filter(pl.col("event") != "record").sort(
-        "source_node", "effective_at", "event", "node", "line", nulls_last=False
     )
-    rows = []
-    for (server,), own in facts.group_by("source_node", maintain_order=True):
-        starts = own.filter(pl.col("event") == "start")["effective_at"].unique().sort().to_list()
-        roles = own.filter(pl.col("event") == "role")
-        timed = own.filter(pl.col("event") != "role")
-        edges = [BEGINNING, *starts]
-        for begin, end in zip(edges, [*starts, END], strict=True):
-            inside = timed.filter(pl.col("effective_at").is_between(begin, end, closed="left"))
-            if inside.height or (begin == BEGINNING and not starts):
-                rows += _boot(str(server), begin, inside, roles)
-    frames = [pl.DataFrame([row], schema=_EPOCH_DTYPES) for row in rows]
-    return pl.concat(frames) if frames else pl.DataFrame(schema=_EPOCH_DTYPES)
-
-
-def _boot(
-    server: str, begin: int, facts: pl.DataFrame, roles: pl.DataFrame
-) -> list[dict[str, object]]:
-    start = facts.filter(pl.col("event") == "start")
-    pools = facts.filter(pl.col("event") == "server_pool")
-    quoted = facts.filter(pl.col("event") == "limit")["input_limit_tokens"].drop_nulls()
-    base: dict[str, object] = dict.fromkeys(_EPOCH_DTYPES)
-    base |= {
-        "node": server,
-        "effective_at": begin,
-        "role": _one(start["role"]) or _one(roles["role"].unique()),
-        "engine": "sglang",
-        "pool_tokens": _one(pools["pool_tokens"]),
-        "page_tokens": _one(start["page_tokens"]),
-        "context_tokens": _one(pools["context_tokens"]) or _one(start["context_tokens"]),
-        "input_limit_tokens": quoted.min(),
-        "auto_truncate": _one(start["auto_truncate"]),
-        "config": _one(start["config"]),
-        "inferred": start.is_empty() or len(quoted) > 0,
-        "assumed": bool(facts["assumed"].any()),
-    }
-    base["disaggregated"] = None if base["role"] is None else base["role"] != "unified"
-    base["allocator"] = "sorted-sweep" if base["disaggregated"] else None
-    if base["pool_tokens"] is None:
-        ranks = facts.filter(pl.col("event") == "rank_pool").unique(
-            "node", keep="first", maintain_order=True
-        )
-        own = [
-            base | {"node": row["node"], "pool_tokens": row["pool_tokens"]}
-            for row in ranks.iter_rows(named=True)
-        ]
-        if own:
-            return [_based(row) for row in own]
-    return [_based(base)]
-
-
-def _based(row: dict[str, object]) -> dict[str, object]:
-    return row | {"pool_basis": "reported" if row["pool_tokens"] is not None else None}
-
-
-def _one(values: pl.Series) -> object:
-    """Return the single value, or None where there is none or they differ."""
-    known = values.drop_nulls().unique()
-    return known[0] if len(known) == 1 else None
+    absent = [name for name in EPOCH_DTYPES if name not in rows.columns]
+    rows = rows.with_columns(pl.lit(None).alias(name) for name in absent)
+    return rows.select(pl.col(name).cast(dtype) for name, dtype in EPOCH_DTYPES.items())
 
 
 def _declare(logged: pl.DataFrame, incident: Incident) -> tuple[pl.DataFrame, list[str]]:
@@ -224,7 +152,7 @@ def _fill(rows: pl.DataFrame, nodes: list[str], declared: DeclaredCapacity) -> p
 
 
 def _filled(name: str, value: object, where: pl.Expr) -> pl.Expr:
-    dtype = _EPOCH_DTYPES[name]
+    dtype = EPOCH_DTYPES[name]
     return (
         pl.when(where & pl.col(name).is_null())
         .then(pl.lit(value, dtype=dtype))
@@ -234,8 +162,8 @@ def _filled(name: str, value: object, where: pl.Expr) -> pl.Expr:
 
 
 def _declared_row(declared: DeclaredCapacity) -> pl.DataFrame:
-    row: dict[str, object] = dict.fromkeys(_EPOCH_DTYPES)
-    for name in _EPOCH_DTYPES:
+    row: dict[str, object] = dict.fromkeys(EPOCH_DTYPES)
+    for name in EPOCH_DTYPES:
         row[name] = getattr(declared, name, None)
     at = declared.effective_at
     row |= {
@@ -247,34 +175,55 @@ def _declared_row(declared: DeclaredCapacity) -> pl.DataFrame:
         "inferred": False,
         "assumed": False,
     }
-    return pl.DataFrame([row], schema=_EPOCH_DTYPES)
+    return pl.DataFrame([row], schema=EPOCH_DTYPES)
 
 
 def _with_limits(rows: pl.DataFrame, threshold: int | None) -> pl.DataFrame:
-    """Add the smallest rejected prompt: stated, reported, derived, or null."""
-    room = pl.min_horizontal("pool_tokens", "context_tokens")
-    room = pl.when(pl.col("pool_tokens").is_not_null()).then(room)
-    sglang = (pl.col("engine") == "sglang").fill_null(value=False)
-    derived = pl.when(sglang).then(room - SGLANG_RESERVE).otherwise(room + 1)
+    """Add the smallest rejected prompt: stated, reported, derived, or null; and its span."""
     if threshold is not None:
+        limit = pl.lit(threshold + 1, dtype=pl.Int64)
         return rows.with_columns(
-            limit=pl.lit(threshold + 1, dtype=pl.Int64), limit_basis=pl.lit("stated threshold")
+            limit=limit, limit_low=limit, limit_basis=pl.lit("stated threshold")
         )
-    reported = pl.col("input_limit_tokens")
-    source = (
-        pl.when(pl.col("pool_basis") == "declared")
-        .then(pl.lit("declared"))
-        .otherwise(pl.lit("logged"))
+    reported, most = pl.col("input_limit_tokens"), pl.col("pool_most")
+    low, high = derived("pool_tokens"), derived("pool_most")
+    # A limit that one scheduler reported is one reading of several where pools differ.
+    least = pl.when(most.is_not_null()).then(pl.min_horizontal(reported, low))
+    highest = pl.when(most.is_not_null()).then(pl.max_horizontal(reported, "limit_most", high))
+    own_low = pl.coalesce(least, reported, low)
+    own_high = pl.coalesce(highest, "limit_most", reported, low)
+    known = pl.col("stray_least").is_null() | own_low.is_not_null()
+    rows = rows.with_columns(
+        limit=pl.max_horizontal(own_high, "stray_most"),
+        limit_low=pl.when(known).then(pl.min_horizontal(own_low, "stray_least")),
+        limit_basis=_basis(),
     )
-    basis = (
-        pl.when(reported.is_not_null() & pl.col("inferred"))
+    return rows.with_columns(limit_basis=_spanned())
+
+
+def _basis() -> pl.Expr:
+    reported, pooled = pl.col("input_limit_tokens").is_not_null(), pl.col("pool_tokens")
+    declared = pl.col("pool_basis") == "declared"
+    source = pl.when(declared).then(pl.lit("declared")).otherwise(pl.lit("logged"))
+    formula = pl.when(SGLANG).then(pl.lit("- 6, ")).otherwise(pl.lit("+ 1, "))
+    return (
+        pl.when(reported & pl.col("quoted").fill_null(value=False))
         .then(pl.lit("quoted in a rejection"))
-        .when(reported.is_not_null())
+        .when(reported)
         .then(pl.lit("reported"))
-        .when(derived.is_not_null() & sglang)
-        .then(pl.lit("min(context, pool) - 6, ") + source + pl.lit(" pool"))
-        .when(derived.is_not_null())
-        .then(pl.lit("min(context, pool) + 1, ") + source + pl.lit(" pool"))
+        .when(pooled.is_not_null())
+        .then(pl.lit("min(context, pool) ") + formula + source + pl.lit(" pool"))
         .otherwise(pl.lit("unknown"))
     )
-    return rows.with_columns(limit=pl.coalesce(reported, derived), limit_basis=basis)
+
+
+def _spanned() -> pl.Expr:
+    """Say in the basis that readings differ."""
+    low = pl.col("limit_low")
+    return (
+        pl.when(low < pl.col("limit"))
+        .then(pl.lit("readings differ, from ") + low.cast(pl.String))
+        .when(low.is_null() & pl.col("limit").is_not_null())
+        .then(pl.lit("a snapshot of one of several boots"))
+        .otherwise("limit_basis")
+    )

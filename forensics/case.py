@@ -20,12 +20,16 @@ from forensics.errors import NoInputError
 from forensics.exposure import Exposure
 from forensics.incident import Incident, load
 from forensics.lineage import lineage
-from forensics.manifest import Run
-from forensics.sources.files import Input, expand
+from forensics.manifest import Run, arguments, incident_file
+from forensics.sources.files import Input, expand, settings_of
+from forensics.sources.overlap import distinct
 from forensics.sources.reading import Progress, Reading, Shard, read_shard
+from forensics.sources.settings import adopted
 from forensics.timing import percentiles
 
 if TYPE_CHECKING:
+    from forensics.evidence.explaintext import Explained
+    from forensics.evidence.reporttables import ReportTables
     from forensics.reporting import Report
 
 PARALLEL_FROM = 256 << 20
@@ -121,6 +125,26 @@ class Case:
 
         return write_report(self, Path(out), force=force)
 
+    def explain(self, request: str) -> Explained:
+        """Show each value of a listed request, where it was read, and what decided.
+
+        Args:
+            request: its id, prefill's id of it, or the hand-off's.
+
+        Raises:
+            UsageError: no table of the case lists it.
+        """
+        from forensics.evidence.explain import explain
+        from forensics.evidence.explaintext import Explained
+
+        return Explained(explain(self._as_report, request))
+
+    @cached_property
+    def _as_report(self) -> ReportTables:
+        from forensics.evidence.reporttables import ReportTables
+
+        return ReportTables.of_case(self)
+
     def __repr__(self) -> str:
         return card(self._exposure)
 
@@ -155,15 +179,41 @@ def read_logs(
     """
     asked = load(incident)
     own = Path(incident) if isinstance(incident, str | Path) else None
-    run = Run(started_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-    inputs = expand(*paths, leave_out=own)
+    run = Run(
+        arguments=arguments(paths, incident, format, workers),
+        started_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        incident_file=incident_file(incident),
+    )
+    return read_inputs(expand(*paths, leave_out=own), asked, run, progress)
+
+
+def read_inputs(
+    inputs: list[Input], incident: Incident, run: Run, progress: Progress | None = None
+) -> Case:
+    """Read inputs that were found already; see :func:`read_logs`.
+
+    Args:
+        inputs: files under the names they are to be known by.
+        incident: what is asked.
+        run: its arguments give format and workers; the stages' seconds are added.
+        progress: called with the numbers of bytes and of records just read.
+
+    Raises:
+        NoInputError: none of them is recognised.
+        UsageError: an evidence set was read by other settings than the incident states.
+        VerificationError: an evidence set is not what was written.
+    """
+    format_name, workers = run.arguments["format"], run.arguments["workers"]
+    incident = adopted(incident, settings_of(inputs))
+    inputs, run.left_out = distinct(inputs, incident)
+    run.held = {source.number: source.stored for source in inputs if source.stored is not None}
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
-        reading = _read(inputs, asked, Path(folder), format, workers, progress)
+        reading = _read(inputs, incident, Path(folder), format_name, workers, progress)
         run.seconds["read"] = time.perf_counter() - begun
         _refuse_nothing(reading)
         begun = time.perf_counter()
-        analysis = analyse(reading, asked)
+        analysis = analyse(reading, incident)
         run.seconds["judge"] = time.perf_counter() - begun
     return Case(analysis, run)
 

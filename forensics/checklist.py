@@ -10,19 +10,23 @@ import polars as pl
 
 from forensics.exposure import Check
 from forensics.markers import Markers
-from forensics.verdicts import flag
+from forensics.verdicts import TRACED, flag
+from forensics.wording import count
 
 HEADROOM = 1.25
 _DELIVERED = pl.col("rung") == "delivered"
 
 
-def answer(requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers) -> list[Check]:
+def answer(
+    requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers, nameless: int
+) -> list[Check]:
     """Return the five items with result and evidence.
 
     Args:
         requests: judged requests.
         epochs: capacity epochs.
         markers: canary records and what they show.
+        nameless: lines of a hand-off cut short that no request explains.
     """
     prefill = epochs.filter(
         (pl.col("role") == "prefill")
@@ -31,7 +35,7 @@ def answer(requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers) -> li
     )
     return [
         _pool(prefill),
-        _rejection(requests),
+        _rejection(requests, nameless),
         _transfer(requests),
         _content(markers.records.height, markers.foreign),
         _changes(epochs),
@@ -55,25 +59,27 @@ def _pool(prefill: pl.DataFrame) -> Check:
     )
 
 
-def _rejection(requests: pl.DataFrame) -> Check:
+def _rejection(requests: pl.DataFrame, nameless: int) -> Check:
     rejected = requests.filter(pl.col("rejected").fill_null(value=False))
     served = rejected.filter(_DELIVERED).height
     placeholder = requests.filter(flag("placeholder_prefill") & _DELIVERED).height
+    fitting = requests.filter(TRACED & ~flag("not_delivered")).height
+    stopped = rejected.filter(flag("not_delivered")).height
     if served or placeholder:
         result = "fail"
     else:
-        result = (
-            "pass"
-            if rejected.height and rejected.filter(flag("not_delivered")).height == rejected.height
-            else "not observable"
-        )
+        settled = rejected.height and stopped == rejected.height and not fitting + nameless
+        result = "pass" if settled else "not observable"
+    lines = (
+        f"; {count(nameless, 'line')} of a hand-off cut short, of no request" if nameless else ""
+    )
     return Check(
         2,
         "Rejected is an end state: the request stops before allocation or transfer, "
         "with its original error",
         result,  # type: ignore[arg-type]
         f"{rejected.height:,} rejections logged, {served:,} of them served; "
-        f"{placeholder:,} responses delivered after a placeholder prefill",
+        f"{placeholder:,} responses delivered after a placeholder prefill{lines}",
     )
 
 

@@ -13,7 +13,22 @@ import click
 from forensics._version import __version__
 from forensics.errors import Exit, ForensicsError
 
-COMMANDS = ("formats", "report", "sample", "scope")
+COMMANDS = (
+    "canary",
+    "check",
+    "diff",
+    "explain",
+    "formats",
+    "gate",
+    "ingest",
+    "lab",
+    "report",
+    "rerun",
+    "rules",
+    "sample",
+    "scope",
+    "verify",
+)
 """Each is the function of that name in the module of that name in ``forensics.commands``."""
 
 

@@ -2,7 +2,8 @@
 
 An empty hour is called a gap only where the node is busy enough for it to mean
 something: with a median of 20 records an hour, chance leaves an hour empty about
-once in half a billion.
+once in half a billion. An hour in which a node ran batches and no record names it is
+unlogged work.
 """
 
 from __future__ import annotations
@@ -11,16 +12,20 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.observations import ensure
+from forensics import activity
+from forensics.activity import HOUR
+from forensics.columns import ensure
 
-HOUR = 3_600_000_000
 BUSY = 20
 """Median records an hour from which an empty hour counts as a gap."""
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """``hours``: node, hop, hour (µs), records, gap. ``nodes``: one row per node and hop."""
+    """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged.
+
+    ``nodes``: one row per node and hop.
+    """
 
     hours: pl.DataFrame
     nodes: pl.DataFrame
@@ -30,9 +35,19 @@ class Coverage:
         """Number of node hours that are missing."""
         return int(self.hours["gap"].sum())
 
+    @property
+    def unlogged(self) -> int:
+        """Number of node hours with work of which no request was logged."""
+        return int(self.hours["unlogged"].sum())
 
-def measure(observations: pl.DataFrame) -> Coverage:
-    """Count observations per node, hop and hour, and find the hours that are missing."""
+
+def measure(observations: pl.DataFrame, worked: pl.DataFrame) -> Coverage:
+    """Count observations per node, hop and hour, and find the hours that are missing.
+
+    Args:
+        observations: records, each with its ``observation`` number.
+        worked: batch lines per hour, of :func:`forensics.activity.hourly`.
+    """
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     node = (
         pl.when(pl.col("hop") == "prefill")
@@ -41,6 +56,7 @@ def measure(observations: pl.DataFrame) -> Coverage:
         .then("decode_node")
     )
     hour = (pl.col("received_at") // HOUR) * HOUR
+    named = _named(rows if worked.height else rows.clear(), hour)
     rows = rows.select("observation", node=node, hop="hop", at="received_at", hour=hour)
     counted = (
         rows.filter(pl.col("at").is_not_null())
@@ -52,6 +68,32 @@ def measure(observations: pl.DataFrame) -> Coverage:
             pl.col("at").max().alias("last_at"),
         )
     )
+    nodes = _spans(counted)
+    hours = pl.concat([counted.select(*_AT, "records"), _missing(counted, nodes)])
+    hours = hours.with_columns(gap=pl.col("records") == 0)
+    hours = _with_work(hours, worked, named).sort(*_AT, nulls_last=False)
+    sums = hours.group_by("node", "hop").agg(
+        pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
+        pl.col("unlogged").sum().cast(pl.Int64).alias("unlogged_hours"),
+        pl.col("batches", "sequences").sum(),
+    )
+    nodes = sums.join(nodes, on=["node", "hop"], how="left", nulls_equal=True)
+    zero = [pl.col(name).fill_null(0) for name in ("records", "hours", "hours_with_records")]
+    return Coverage(hours, nodes.with_columns(zero).sort("hop", "node", nulls_last=False))
+
+
+_AT = ["node", "hop", "hour"]
+
+
+def _named(rows: pl.DataFrame, hour: pl.Expr) -> pl.DataFrame:
+    """Return which nodes any record names, and in which hours."""
+    nodes = ("prefill_node", "decode_node")
+    sides = [rows.select(node=name, hour=hour).drop_nulls("node").unique() for name in nodes]
+    return pl.concat(sides).unique()
+
+
+def _spans(counted: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per node and hop: from when to when, and how busy it is."""
     nodes = counted.group_by("node", "hop").agg(
         pl.col("first_at").min(),
         pl.col("last_at").max(),
@@ -61,14 +103,19 @@ def measure(observations: pl.DataFrame) -> Coverage:
         pl.col("hour").min().alias("first_hour"),
         pl.col("hour").max().alias("last_hour"),
     )
-    nodes = nodes.with_columns(hours=(pl.col("last_hour") - pl.col("first_hour")) // HOUR + 1)
-    hours = pl.concat([counted.select("node", "hop", "hour", "records"), _missing(counted, nodes)])
-    hours = hours.with_columns(gap=pl.col("records") == 0).sort(
-        "node", "hop", "hour", nulls_last=False
+    return nodes.with_columns(hours=(pl.col("last_hour") - pl.col("first_hour")) // HOUR + 1)
+
+
+def _with_work(hours: pl.DataFrame, worked: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    """Add the batches of each hour, and the hours that have nothing else."""
+    joined = hours.join(worked, on=_AT, how="full", coalesce=True, nulls_equal=True)
+    counts = ("records", "batches", "sequences", "single_page_batches")
+    joined = joined.with_columns(
+        *(pl.col(name).fill_null(0) for name in counts),
+        gap=pl.col("gap").fill_null(value=False),
     )
-    gaps = hours.group_by("node", "hop").agg(pl.col("gap").sum().cast(pl.Int64).alias("gaps"))
-    nodes = nodes.join(gaps, on=["node", "hop"], nulls_equal=True)
-    return Coverage(hours, nodes.sort("hop", "node", nulls_last=False))
+    unlogged = activity.unlogged(joined, named)
+    return joined.with_columns(unlogged.alias("unlogged")).drop("single_page_batches")
 
 
 def _missing(counted: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:

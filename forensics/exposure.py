@@ -240,7 +240,11 @@ class Check(Struct, frozen=True):
 
 
 class NodeCoverage(Struct, frozen=True):
-    """What the logs of one node (or the gateway) span."""
+    """What the logs of one node (or the gateway) span, and what they say of its work.
+
+    ``batches`` and ``sequences`` are of batch lines, which name no request; an hour is
+    unlogged if it has some and no request of the node is recorded then.
+    """
 
     node: str | None
     hop: str
@@ -250,6 +254,24 @@ class NodeCoverage(Struct, frozen=True):
     hours: int
     hours_with_records: int
     gaps: int
+    batches: int = 0
+    sequences: int = 0
+    unlogged_hours: int = 0
+
+
+class ClockPair(Struct, frozen=True):
+    """How far two nodes' records of the same requests lie apart, microseconds.
+
+    The second's time less the first's, the way between them included; only requests that an
+    identifier joins are compared. No time is moved by it.
+    """
+
+    first: str
+    second: str
+    requests: int
+    median_us: int
+    p5_us: int
+    p95_us: int
 
 
 class FormatCount(Struct, frozen=True):
@@ -295,6 +317,7 @@ class Exposure(Struct, frozen=True):
     coverage: list[NodeCoverage]
     read: list[FormatCount]
     limitations: list[Limitation]
+    clock_pairs: list[ClockPair] = []
     schema_version: int = SCHEMA_VERSION
 
 
@@ -307,8 +330,14 @@ def stamp(value: int | None) -> str | None:
 
 
 def encode(exposure: Exposure) -> bytes:
-    """Return the document as JSON, keys sorted, two blanks of indent, one line end."""
-    data = msgspec.json.encode(exposure, order="sorted")
+    """Return the document as JSON, keys sorted, two blanks of indent, one line end.
+
+    Raises:
+        PrivacyError: a text in it is none that its field may hold.
+    """
+    from forensics.guard_document import checked_document  # the guard knows the document
+
+    data = msgspec.json.encode(checked_document(exposure), order="sorted")
     return msgspec.json.format(data, indent=2) + b"\n"
 
 

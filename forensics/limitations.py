@@ -10,6 +10,8 @@ from forensics.analysis import Analysis
 from forensics.attribution.coresidency import unattributed
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
+from forensics.verdicts import DIRECT, flag
+from forensics.wording import count
 
 _ALWAYS = {
     "content_not_read": "No content was read: that a response held foreign data is inferred from "
@@ -30,7 +32,8 @@ _ALWAYS = {
 def limitations(analysis: Analysis) -> list[Limitation]:
     """Return the list, never empty: the standing ones, then those that this evidence raises."""
     found = [Limitation(code, sentence) for code, sentence in _ALWAYS.items()]
-    return [*found, *_of_the_records(analysis), *_of_the_case(analysis)]
+    raised = (_of_the_records, _of_the_signals, _of_the_case)
+    return [*found, *(limitation for part in raised for limitation in part(analysis))]
 
 
 def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
@@ -52,6 +55,62 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
     if inferred:
         sentence = f"{inferred:,} requests were joined by size and moment, not by an identifier."
         yield Limitation("inferred_joins", sentence)
+    guessed = affected.filter(flag("tenant_inferred")).height
+    if guessed:
+        sentence = f"{guessed:,} affected responses have their tenant from a client record of the "
+        sentence += "same size and moment, which no identifier joins."
+        yield Limitation("inferred_tenants", sentence)
+
+
+def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
+    rows = analysis.requests
+    for code, (noun, sentence) in _SIGNAL.items():
+        weighs = ~DIRECT if code in _TRACED else pl.lit(value=True)
+        found = rows.filter(flag(code) & weighs).height
+        if found:
+            yield Limitation(code, f"{count(found, noun)} {sentence}")
+    lines = analysis.traces.unexplained().height
+    if lines:
+        yield Limitation("lines_unexplained", f"{count(lines, 'line')} {_UNEXPLAINED}")
+    hours = analysis.coverage.unlogged
+    if hours:
+        yield Limitation("work_unlogged", f"{count(hours, 'node hour')} {_UNLOGGED}")
+
+
+_TRACED = ("state_mismatch", "truncated_prefill")
+_LATE = (
+    "gave pages back while writes may have been in flight. What later requests on those ranks "
+    "read cannot be told from logs; they are not marked."
+)
+_COLLISION = (
+    "named in lines about colliding metadata. Such a line is another fault's, mostly a false "
+    "alarm before that was fixed, and decides nothing here."
+)
+_MISMATCH = (
+    "with the node, moment and size of a line that names no request. Others of that size and "
+    "moment fit it as well: which one it was cannot be told."
+)
+_CUT = "of the size of a prompt that prefill shortened at that moment; the line names no request."
+_CALIBRATED = (
+    "of transferred pages computed from megabytes, at the rate of the same engine's healthy "
+    "requests. Up to 0.5.11 SGLang computes these from the prompt: they can show that pages "
+    "were missing, and clear nobody."
+)
+_SIGNAL = {
+    "late_release": ("hand-off", _LATE),
+    "metadata_collision": ("hand-off", _COLLISION),
+    "state_mismatch": ("request", _MISMATCH),
+    "truncated_prefill": ("request", _CUT),
+    "transfer_calibrated": ("count", _CALIBRATED),
+}
+_UNEXPLAINED = (
+    "of prefill that show a hand-off cut short and fit no request in these logs. They count in "
+    "the upper bound; since they name nobody, no tenant can be told of them."
+)
+_UNLOGGED = (
+    "with batch lines and no record of a request: what ran there was not logged, and is in no "
+    "count and in no bound."
+)
 
 
 def _of_the_case(analysis: Analysis) -> Iterator[Limitation]:

@@ -2,7 +2,8 @@
 
 ``limit_low`` and ``limit_high`` are equal where node, time and limit are known. They
 span all readings where the node is unknown (all prefill limits in force), the time is
-unknown (all limits the node ever had) or the clock's zone was assumed.
+unknown (all limits the node ever had), the clock's zone was assumed, or what was
+reported of the node differs. ``limit_low`` is null where one of them is not known.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
         threshold: stated threshold in tokens; prompts longer than it are over, on
             every node, whatever the logs say of pools.
     """
-    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed", "prompt_tokens")
+    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed")
     rows = rows.with_row_index("_row")
-    prefill = _in_force(rows, epochs, "prefill_node", _OF_PREFILL)
-    decode = _in_force(rows, epochs, "decode_node", _OF_DECODE)
+    prefill = in_force(rows, epochs, "prefill_node", _OF_PREFILL)
+    decode = in_force(rows, epochs, "decode_node", _OF_DECODE)
     found = rows.join(prefill, on="_row", how="left", maintain_order="left")
     found = found.join(decode, on="_row", how="left", maintain_order="left")
     if threshold is not None:
@@ -52,6 +53,7 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
 
 _OF_PREFILL = {
     "limit": "limit",
+    "limit_low": "lowest",
     "limit_basis": "limit_basis",
     "page_tokens": "prefill_page_tokens",
     "disaggregated": "prefill_disaggregated",
@@ -90,15 +92,21 @@ def _with_key(rows: pl.DataFrame, epochs: pl.DataFrame, column: str) -> pl.DataF
     key = pl.col(column).replace_strict(
         list(keys) or [""], list(keys.values()) or [""], default=None, return_dtype=pl.String
     )
-    return rows.select("_row", "received_at", "assumed", "prompt_tokens", _key=key).filter(
-        pl.col("_key").is_not_null()
-    )
+    wanted = [name for name in ("_row", "received_at", "assumed") if name in rows.columns]
+    return rows.select(*wanted, _key=key).filter(pl.col("_key").is_not_null())
 
 
-def _in_force(
+def in_force(
     rows: pl.DataFrame, epochs: pl.DataFrame, column: str, wanted: dict[str, str]
 ) -> pl.DataFrame:
-    """Return the epoch's values at each request's time; rows of unknown time are left out."""
+    """Return the epoch's values at each row's time; rows of unknown time or node are left out.
+
+    Args:
+        rows: with ``_row``, the node's column, and ``received_at``.
+        epochs: :attr:`forensics.capacity.Capacity.epochs`.
+        column: name of the node's column.
+        wanted: column of the epoch to the name that it gets.
+    """
     left = _with_key(rows, epochs, column).filter(pl.col("received_at").is_not_null())
     right = epochs.select(
         pl.col("node").alias("_key"), pl.col("effective_at").alias("_from"), *wanted
@@ -122,10 +130,13 @@ def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     spans = pl.concat([doubtful, nodeless]).unique("_row", keep="first", maintain_order=True)
     rows = rows.join(spans, on="_row", how="left", maintain_order="left")
     return rows.with_columns(
-        limit_low=pl.when(pl.col("high").is_null()).then("limit").otherwise("low"),
+        limit_low=pl.when(pl.col("high").is_null()).then("lowest").otherwise("low"),
         limit_high=pl.coalesce("high", "limit"),
     ).drop("low", "high")
 
+
+_LOWEST = pl.when(pl.col("limit_low").null_count() == 0).then(pl.col("limit_low").min())
+"""The lowest of several limits; unknown as soon as one of them is."""
 
 _SPAN: dict[str, pl.DataType] = {"_row": pl.UInt32(), "low": pl.Int64(), "high": pl.Int64()}
 
@@ -136,7 +147,9 @@ def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     left = _with_key(rows, epochs, "prefill_node").filter(
         pl.col("received_at").is_null() | pl.col("assumed") | pl.col("_key").is_in(shaky)
     )
-    right = limited.select(pl.col("node").alias("_key"), "effective_at", "until", "limit")
+    right = limited.select(
+        pl.col("node").alias("_key"), "effective_at", "until", "limit", "limit_low"
+    )
     pairs = left.join(right, on="_key").filter(
         pl.col("received_at").is_null()
         | (
@@ -144,7 +157,7 @@ def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
             & (pl.col("received_at") < pl.col("until") + ZONE_UNCERTAINTY)
         )
     )
-    spans = pairs.group_by("_row").agg(low=pl.col("limit").min(), high=pl.col("limit").max())
+    spans = pairs.group_by("_row").agg(low=_LOWEST, high=pl.col("limit").max())
     return spans.cast(_SPAN)  # type: ignore[arg-type]
 
 
@@ -154,10 +167,9 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)
-    if _any_unlimited(rows, epochs):
-        highest = prefill["limit"].max()
+    lowest, highest = prefill.select(_LOWEST).item(), prefill["limit"].max()
+    if lowest is None or _any_unlimited(rows, epochs):
         return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
-    lowest, highest = prefill["limit"].min(), prefill["limit"].max()
     if lowest == highest or prefill["assumed"].any():
         return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     steps = _steps(prefill)
@@ -182,13 +194,15 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
 
 def _steps(prefill: pl.DataFrame) -> pl.DataFrame:
     """Lowest and highest limit over all prefill nodes, from each moment one changes."""
-    current: dict[str, int] = {}
+    current: dict[str, tuple[int, int]] = {}
     steps: dict[int, tuple[int, int]] = {}
-    for at, node, limit in (
-        prefill.sort("effective_at", "node").select("effective_at", "node", "limit").iter_rows()
+    for at, node, low, high in (
+        prefill.sort("effective_at", "node")
+        .select("effective_at", "node", "limit_low", "limit")
+        .iter_rows()
     ):
-        current[node] = limit
-        steps[at] = (min(current.values()), max(current.values()))
+        current[node] = (low, high)
+        steps[at] = (min(c[0] for c in current.values()), max(c[1] for c in current.values()))
     return pl.DataFrame(
         [(at, low, high) for at, (low, high) in sorted(steps.items())],
         schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64},

@@ -2,15 +2,17 @@
 
 A prompt that was refused before any hand-off, or served in full, shows a path that works. One
 that was handed on short shows the fault even where its client went away and nothing
-was delivered.
+was delivered. A line of a hand-off cut short that no request explains is no proof of it,
+and leaves open whether it has stopped.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+from forensics.activity import HOUR
 from forensics.analysis import Analysis
-from forensics.coverage import HOUR, hours_covered
+from forensics.coverage import hours_covered
 from forensics.exposure import Ongoing, stamp
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import flag
@@ -32,16 +34,16 @@ def ongoing(analysis: Analysis) -> Ongoing:
         return Ongoing("cannot tell", "No record with a time was read.", None, None, 0, 0, 0, 0)
     affected = rows.filter("affected")
     last_affected = _last(affected["at"])
-    sign = _last(rows.filter("sign")["at"])
+    sign, line = _last(rows.filter("sign")["at"]), _last(analysis.traces.unexplained()["at"])
     first, end = int(times.min()), int(times.max())  # type: ignore[arg-type]
     since = rows if last_affected is None else rows.filter(pl.col("at") > last_affected)
     long = since.filter(pl.col("over") | (pl.col("tokens") >= _shortest(affected)))
-    handled = long.filter(
-        pl.col("handled") & (pl.col("at") > (first - 1 if sign is None else sign))
-    )
+    hint = max(first - 1 if at is None else at for at in (sign, line))
+    handled = long.filter(pl.col("handled") & (pl.col("at") > hint))
     start = first if last_affected is None else last_affected
     seen, total = hours_covered(analysis.coverage, start, end + 1)
-    answer, sentence = _answer(sign, end, handled.height, since.height, total)
+    logs = f"{count(since.height, 'request')} in {count(total, 'hour')} of logs"
+    answer, sentence = _answer(sign, line, end, handled.height, logs)
     return Ongoing(
         answer,  # type: ignore[arg-type]
         sentence,
@@ -76,26 +78,23 @@ def _last(times: pl.Series) -> int | None:
     return None if last is None else int(last)  # type: ignore[arg-type]
 
 
-def _answer(sign: int | None, end: int, handled: int, since: int, hours: int) -> tuple[str, str]:
-    logs = f"{count(since, 'request')} in {count(hours, 'hour')} of logs"
+def _answer(
+    sign: int | None, line: int | None, end: int, handled: int, logs: str
+) -> tuple[str, str]:
     prompts = count(handled, "prompt")
-    if sign is None and handled:
-        return (
-            "no",
-            f"No sign of the fault, in spite of {prompts} over the limit, among {logs}.",
-        )
-    if sign is None:
-        return (
-            "cannot tell",
-            f"No sign of the fault, and no prompt that would show one, among {logs}.",
-        )
+    nothing = f"no later prompt of that size shows that it has stopped, among {logs}"
+    if handled and sign is None and line is None:
+        return "no", f"No sign of the fault, in spite of {prompts} over the limit, among {logs}."
     if handled:
         shown = f"{prompts} of that size refused before the hand-off or served in full"
         return "no", f"Since the last sign of the fault: {shown}. Since the last affected: {logs}."
-    if end - sign < HOUR:
-        return (
-            "yes",
-            f"The fault was last seen within an hour of the end of the logs ({stamp(sign)}).",
-        )
-    nothing = f"no later prompt of that size shows that it has stopped, among {logs}"
+    if sign is not None and end - sign < HOUR:
+        seen = f"The fault was last seen within an hour of the end of the logs ({stamp(sign)})."
+        return "yes", seen
+    if line is not None and (sign is None or line > sign):
+        cut = f"A line of a hand-off cut short, at {stamp(line)}, fits no request"
+        return "cannot tell", f"{cut}; {nothing}."
+    if sign is None:
+        without = f"No sign of the fault, and no prompt that would show one, among {logs}."
+        return "cannot tell", without
     return "cannot tell", f"The fault was last seen at {stamp(sign)}; {nothing}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from tqdm import tqdm
 
@@ -12,10 +13,15 @@ from forensics.sources.files import expand
 
 
 class Bar:
-    """A bar over the bytes of some logs; silent when stderr is no terminal."""
+    """A bar over the bytes of some logs; silent when stderr is no terminal.
 
-    def __init__(self, logs: Sequence[str | os.PathLike[str]], *, quiet: bool) -> None:
-        size = sum(source.size for source in expand(*logs))
+    ``but`` is an evidence set among them that is being written.
+    """
+
+    def __init__(
+        self, logs: Sequence[str | os.PathLike[str]], *, quiet: bool, but: Path | None = None
+    ) -> None:
+        size = sum(source.size for source in expand(*logs, but=but))
         self._records = 0
         self._bar = tqdm(
             total=size or None,

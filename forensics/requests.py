@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import joins, schema
-from forensics.observations import Observations, ensure
+from forensics.columns import ensure
+from forensics.observations import Observations
 from forensics.schema import ENGINE_HOP, Belief, Column
 
 JOINED = "joined"
@@ -26,7 +27,8 @@ _BELIEVED: dict[Belief, tuple[str, ...]] = {
     "delivery": ("decode", JOINED, "gateway"),
 }
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
-_ANY = ("rejected", "stream_error")
+_SIGNALS = tuple(column.name for column in schema.ENGINE_COLUMNS if column.kind == "flag")
+_ANY = ("rejected", "stream_error", *_SIGNALS)
 _FEWEST, _MOST = ("transferred_pages", "transferred_tokens"), ("reserved_pages", "reserved_tokens")
 """Where the sides differ about pages, the figures that clear least are held together."""
 _CLIENT_ANSWER = (
@@ -69,9 +71,9 @@ class Requests:
     """One row per request and attempt, the observations behind them, and what was set aside.
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
-    ``handed_off_at``, ``inferred``, ``assumed``, ``disagreement`` (a column on which hops
-    differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an engine's own record
-    may already stand for; ``duplicates`` and ``probes`` are handed on.
+    ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
+    on which hops differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an
+    engine's own record may already stand for; ``duplicates`` and ``probes`` are handed on.
     """
 
     frame: pl.DataFrame
@@ -87,12 +89,10 @@ def fold(observations: Observations) -> Requests:
     # A number in the order of the keys: as text they would be a tenth of all memory.
     joined = joined.with_columns(handoff=pl.col("handoff").rank("dense").cast(pl.UInt32))
     joined = joined.with_columns(hop=pl.col("hop").fill_null(JOINED))
-    doubled = joins.unpaired_gateway(joined)
-    unpaired = 0
-    if doubled.height:
-        unpaired = joined.join(doubled, on="handoff", how="semi").height
-        joined = joined.join(doubled, on="handoff", how="anti")
-    rows = _fold(_without_refused_tries(_without_early_answers(joined)))
+    paired = joins.pair_gateway(joined)
+    joined, unpaired = paired.joined, paired.aside.height
+    rows = _fold(joins.claims(_without_refused_tries(_without_early_answers(joined))))
+    rows = joins.tenant_inferred(rows, joined)
     rows = _attempts(_completed(_models(rows, joined)))
     return Requests(rows, joined, unpaired, observations.duplicates, observations.probes)
 
@@ -127,7 +127,8 @@ def _without_refused_tries(joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fold(joined: pl.DataFrame) -> pl.DataFrame:
-    present = [c for c in schema.REQUEST_COLUMNS if c.name in joined.columns]
+    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS)
+    present = [c for c in known if c.name in joined.columns]
     folded = [c for c in present if c.name != "prefill_request_id"]
     by_hop = {hop: _one_per_handoff(rows, present) for hop, rows in _by_hop(joined)}
     if len(by_hop) == 1:

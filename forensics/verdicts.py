@@ -12,10 +12,10 @@ import polars as pl
 
 from forensics import schema
 from forensics.clock import ZONE_UNCERTAINTY
+from forensics.columns import ensure
 from forensics.findings import FINDINGS, Finding
 from forensics.findings.base import DELIVERED, RESERVED, SHORT, TRANSFERRED, prepared
 from forensics.incident import Incident
-from forensics.observations import ensure
 
 _FLAG = {finding.code: f"is_{finding.code}" for finding in FINDINGS}
 
@@ -31,7 +31,14 @@ def _any(weight: str, *besides: str) -> pl.Expr:
 
 
 DIRECT = _any("direct")
-CAPPED = flag("delivery_unknown") | flag("joined_by_inference") | flag("zone_assumed")
+TRACED = _any("traced")
+"""Direct evidence that names no request: joined by inference, so ``possible`` at the most."""
+CAPPED = (
+    flag("delivery_unknown")
+    | flag("joined_by_inference")
+    | flag("zone_assumed")
+    | flag("clock_uncertain")
+)
 """Direct evidence under one of these carries no more than ``possible``."""
 
 
@@ -52,6 +59,7 @@ ORDER: tuple[Rule, ...] = (
     Rule("direct evidence", "probable", DIRECT),
     Rule("no hand-off", "ruled_out", flag("not_disaggregated")),
     Rule("complete hand-off", "ruled_out", _any("clears") & ~flag("joined_by_inference")),
+    Rule("a nameless line fits", "possible", TRACED),
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),
@@ -110,7 +118,8 @@ def _owners_are_tenants(requests: pl.DataFrame) -> bool:
 def _judged(
     requests: pl.DataFrame, incident: Incident, marked: pl.Series, comparable: bool
 ) -> pl.DataFrame:
-    whole = ensure(requests, [column.name for column in schema.REQUEST_COLUMNS])
+    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS)
+    whole = ensure(requests, [column.name for column in known])
     rows = prepared(_scoped(whole, incident, marked), owners_are_tenants=comparable)
     rows = rows.with_columns(
         finding.expression.fill_null(value=False).alias(_FLAG[finding.code])
@@ -150,7 +159,7 @@ def _decided() -> pl.Expr:
 
 def _rung() -> pl.Expr:
     """The highest rung of the ladder that is shown; null outside the scope."""
-    triggered = DIRECT | (flag("over_limit") & ~flag("not_disaggregated"))
+    triggered = DIRECT | TRACED | (flag("over_limit") & ~flag("not_disaggregated"))
     delivered = DELIVERED.fill_null(value=False)
     return (
         pl.when(flag("out_of_scope"))
@@ -172,17 +181,19 @@ def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl
     )
     others = pl.min_horizontal("reserved_at", "released_at", "finished_at")
     at = pl.coalesce("received_at", others)
-    margin = pl.when(pl.col("assumed")).then(ZONE_UNCERTAINTY).otherwise(0)
+    clock = pl.col("clock_margin") if "clock_margin" in requests.columns else pl.lit(0)
+    margin = pl.when(pl.col("assumed")).then(ZONE_UNCERTAINTY).otherwise(clock)
     outside, near = pl.lit(value=False), pl.lit(value=False)
     if incident.window_us is not None:
         start, end = incident.window_us
         outside = ((at < start - margin) | (at >= end + margin)).fill_null(value=False)
         edge = pl.min_horizontal((at - start).abs(), (at - end).abs())
-        near = (pl.col("assumed") & (edge <= margin)).fill_null(value=False)
+        near = ((margin > 0) & (edge <= margin)).fill_null(value=False)
     return requests.with_columns(
         outside_models=outside_models,
         outside_window=outside,
-        near_window_edge=near,
+        near_window_edge=near & pl.col("assumed"),
+        near_clock_edge=near & ~pl.col("assumed"),
         received_at=at,
         slack_tokens=pl.lit(incident.trigger.slack_tokens, dtype=pl.Int64),
         marker_seen=pl.col("handoff").is_in(marked.implode()),
@@ -208,6 +219,9 @@ def _missing() -> pl.Expr:
 
 _NOTEWORTHY = (
     DIRECT
+    | TRACED
+    | flag("late_release")
+    | flag("metadata_collision")
     | flag("over_limit")
     | flag("limit_uncertain")
     | flag("near_limit")
@@ -217,7 +231,7 @@ _NOTEWORTHY = (
     | flag("count_mismatch")
     | pl.col("disagreement").is_in(["http_status", "reserved_pages", "transferred_pages"])
 )
-"""Ruled-out rows that are listed: over, rejected, short or mismatched."""
+"""Ruled-out rows that are listed: over, rejected, short, mismatched or named in a signal."""
 
 NOTEWORTHY = pl.col("noteworthy")
 

@@ -55,24 +55,14 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def json_rows(rows: Any) -> str:
-    """Return a frame as JSON, times as RFC 3339."""
-    import polars as pl
-
-    text = rows.with_columns(
-        pl.col(name).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
-        for name, dtype in rows.schema.items()
-        if isinstance(dtype, pl.Datetime)
-    )
-    return str(text.write_json())
-
-
 def summary(case: Case) -> None:
     """Print the findings on stderr: first the counts, then what is missing."""
     head = case.exposure().headline
     click.echo(head.sentence, err=True)
     for flag in head.incomplete:
         click.echo(f"incomplete: {flag}", err=True)
+    for left in case.run.left_out:
+        click.echo(f"left out: {left.name}: {left.because}", err=True)
 
 
 def exit_of(case: Case, fail_on: str | None) -> int:

@@ -25,12 +25,7 @@ def report(out: Path, force: bool, as_json: bool, fail_on: str | None, **reading
         raise OutputExistsError(f"{out} exists; --force replaces it")
     refuse_inputs(out, [*reading["logs"], *filter(None, [reading["incident"]])])
     case = case_of(reading)
-    case.run.arguments = {
-        "command": "report",
-        "out": str(out),
-        "force": force,
-        "fail_on": fail_on,
-    } | reading
+    case.run.arguments |= {"fail_on": fail_on, "json": as_json, "quiet": reading["quiet"]}
     written = case.report(out, force=force)
     if as_json:
         click.echo(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from forensics.findings.base import Finding
+from forensics.findings.clock_uncertain import CLOCK_UNCERTAIN
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
 from forensics.findings.foreign_marker import FOREIGN_MARKER
 from forensics.findings.full_transfer import FULL_TRANSFER
 from forensics.findings.hops_disagree import HOPS_DISAGREE
 from forensics.findings.joined_by_inference import JOINED_BY_INFERENCE
+from forensics.findings.kv_checksum_mismatch import KV_CHECKSUM_MISMATCH
+from forensics.findings.late_release import LATE_RELEASE
+from forensics.findings.metadata_collision import METADATA_COLLISION
 from forensics.findings.not_delivered import NOT_DELIVERED
 from forensics.findings.not_disaggregated import NOT_DISAGGREGATED
 from forensics.findings.out_of_scope import OUT_OF_SCOPE
@@ -18,11 +22,15 @@ from forensics.findings.placeholder_prefill import PLACEHOLDER_PREFILL
 from forensics.findings.rejected_but_served import REJECTED_BUT_SERVED
 from forensics.findings.same_count import SAME_COUNT, TRUNCATED_CONSISTENTLY
 from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
+from forensics.findings.tenant_inferred import TENANT_INFERRED
+from forensics.findings.traced import STATE_MISMATCH, TRUNCATED_PREFILL
+from forensics.findings.transfer_calibrated import TRANSFER_CALIBRATED
 from forensics.findings.transfer_mismatch import TRANSFER_MISMATCH
 from forensics.findings.zone_assumed import ZONE_ASSUMED
 
 FINDINGS: tuple[Finding, ...] = (
     BELOW_LIMIT,
+    CLOCK_UNCERTAIN,
     COMPLETE_BUT_SHORT,
     COUNT_MISMATCH,
     DELIVERY_UNKNOWN,
@@ -30,7 +38,10 @@ FINDINGS: tuple[Finding, ...] = (
     FULL_TRANSFER,
     HOPS_DISAGREE,
     JOINED_BY_INFERENCE,
+    KV_CHECKSUM_MISMATCH,
+    LATE_RELEASE,
     LIMIT_UNCERTAIN,
+    METADATA_COLLISION,
     NEAR_LIMIT,
     NOT_DELIVERED,
     NOT_DISAGGREGATED,
@@ -41,8 +52,12 @@ FINDINGS: tuple[Finding, ...] = (
     REJECTED_BUT_SERVED,
     SAME_COUNT,
     SHORT_TRANSFER,
+    STATE_MISMATCH,
+    TENANT_INFERRED,
+    TRANSFER_CALIBRATED,
     TRANSFER_MISMATCH,
     TRUNCATED_CONSISTENTLY,
+    TRUNCATED_PREFILL,
     ZONE_ASSUMED,
 )
 

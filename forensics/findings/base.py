@@ -7,7 +7,9 @@ from typing import Literal
 
 import polars as pl
 
-Weight = Literal["scope", "attested", "delivery", "direct", "clears", "limit", "circumstantial"]
+Weight = Literal[
+    "scope", "attested", "delivery", "direct", "clears", "traced", "limit", "circumstantial"
+]
 """What a finding can do to a verdict.
 
 ``scope``
@@ -20,6 +22,8 @@ Weight = Literal["scope", "attested", "delivery", "direct", "clears", "limit", "
     decode read pages that this request had not written
 ``clears``
     the hand-off was complete, or there was none
+``traced``
+    a line that names no request fits this one: direct evidence, joined by inference only
 ``limit``
     where the prompt stands to the limit in force
 ``circumstantial``
@@ -76,9 +80,15 @@ SLOT_POOL = (
 )
 
 
+ATTACHED = ("fits_state_mismatch", "fits_truncated", "tenant_inferred", "transfer_calibrated")
+"""Flags of the stages before, which add one only where the logs gave cause for it."""
+
+
 def prepared(requests: pl.DataFrame, *, owners_are_tenants: bool) -> pl.DataFrame:
-    """Add the columns that rules share: page size, and whether slot owners are tenants."""
+    """Add the columns that rules share: page size, whether slot owners are tenants, flags."""
+    absent = [name for name in ATTACHED if name not in requests.columns]
     return requests.with_columns(
+        *(pl.lit(value=False).alias(name) for name in absent),
         page_tokens=pl.coalesce("decode_page_tokens", "prefill_page_tokens"),
         owners_are_tenants=pl.lit(owners_are_tenants),
     )

@@ -12,7 +12,8 @@ FULL_TRANSFER = Finding(
     needs=("reserved_pages", "transferred_pages"),
     expression=pl.when(RESERVED.is_not_null() & TRANSFERRED.is_not_null())
     .then(RESERVED == TRANSFERRED)
-    .otherwise(pl.col("reserved_tokens") == pl.col("transferred_tokens")),
+    .otherwise(pl.col("reserved_tokens") == pl.col("transferred_tokens"))
+    & ~pl.col("transfer_calibrated"),
     meaning="as many pages arrived as decode had reserved",
     does_not_prove="that what arrived was computed from this prompt",
 )

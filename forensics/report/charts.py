@@ -186,11 +186,19 @@ def missing(exposure: Exposure) -> Figure | None:
 
 
 def coverage(exposure: Exposure) -> Figure | None:
-    """Hours with records against hours spanned, by node."""
+    """Hours with records against hours spanned, by node; and those of work without a record."""
     rows = exposure.coverage
     if not rows:
         return None
     names = [f"{label(row.node)} ({label(row.hop)})" for row in rows]
+    seen, none = [row.hours_with_records for row in rows], [0 for _ in rows]
+    series = [
+        ("hours spanned", [row.hours for row in rows], none, "#ffffff"),
+        ("hours with records", seen, none, theme.NEUTRAL),
+    ]
+    unlogged = [row.unlogged_hours for row in rows]
+    if any(unlogged):
+        series.append(("hours of work without a record", unlogged, seen, theme.UNKNOWN))
     bars = [
         {
             "type": "bar",
@@ -198,13 +206,12 @@ def coverage(exposure: Exposure) -> Figure | None:
             "name": name,
             "x": hours,
             "y": names,
+            "base": base,
+            "customdata": hours,
             "marker": {"color": colour, "line": {"color": theme.NEUTRAL, "width": 1}},
-            "hovertemplate": "%{y}: %{x:,} h",
+            "hovertemplate": "%{y}: %{customdata:,} h",
         }
-        for name, hours, colour in (
-            ("hours spanned", [row.hours for row in rows], "#ffffff"),
-            ("hours with records", [row.hours_with_records for row in rows], theme.NEUTRAL),
-        )
+        for name, hours, base, colour in series
     ]
     layout = _rows_layout(len(rows), "hours", rangemode="tozero", tickformat=",d")
     return {"data": bars, "layout": layout | {"barmode": "overlay"}}

@@ -12,6 +12,7 @@ from forensics.exposure import (
     Cell,
     Change,
     Check,
+    ClockPair,
     Day,
     Epoch,
     Exposure,
@@ -112,6 +113,8 @@ def headline() -> Headline:
             "41 requests could not be judged",
             "17 records were unreadable",
             "decode-07/dp1 has no records for 6 hours",
+            "41 node hours of work of which no request was logged (coverage.csv)",
+            "7 state-mismatch lines that no joined request explains: a bound of what they miss",
         ],
     )
 
@@ -231,7 +234,7 @@ def prefill_times() -> list[PrefillTime]:
 
 def reasons() -> list[Reason]:
     return [
-        Reason("confirmed", "attested", 2, "a reviewer found foreign content"),
+        Reason("confirmed", "foreign_marker", 2, "a reviewer found foreign content"),
         Reason("probable", "placeholder_prefill", 149, "prefill counted a page less than decode"),
         Reason("probable", "short_transfer", 121, "fewer pages arrived than were reserved"),
         Reason("probable", "rejected_but_served", 88, "rejected on one hop, served on another"),
@@ -257,9 +260,21 @@ def coverage() -> list[NodeCoverage]:
     nodes: list[tuple[str | None, str]] = [("gateway", "gateway")]
     nodes += [(name, name.split("-", maxsplit=1)[0]) for name in (*PREFILL, *DECODE)]
     return [
-        NodeCoverage(name, hop, at(0), at(13.999), 1_000_000 // (n + 1), 336, 336 - 6 * n, n)
+        NodeCoverage(
+            name,
+            hop,
+            at(0),
+            at(13.999),
+            1_000_000 // (n + 1),
+            336,
+            336 - 6 * n,
+            n,
+            batches=n * 90_000,
+            sequences=n * 1_000_000,
+            unlogged_hours=4 * (n % 3),
+        )
         for n, (name, hop) in enumerate(nodes)
-    ]
+    ] + [NodeCoverage("prefill-09/dp0", "prefill", None, None, 0, 0, 0, 0, 1_204, 4_800, 41)]
 
 
 def build_incident(points_count: int = 400, tenants: int = 60, epoch_count: int = 48) -> Exposure:
@@ -311,8 +326,9 @@ def build_incident(points_count: int = 400, tenants: int = 60, epoch_count: int 
         coverage=coverage(),
         read=[
             FormatCount(
-                "sglang-json", 2_481_004, 2_470_100, {"warm_up": 812, "probe": 10_040}, 35,
-                {"not JSON": 12, "not UTF-8": 5}, {"prompt_tokens": 3},
+                "sglang-json", 2_481_004, 2_470_100,
+                {"other line": 812, "probe or warm-up": 10_040}, 35,
+                {"truncated JSON": 12, "invalid UTF-8": 5}, {"prompt_tokens": 3},
             ),
             FormatCount("gateway-litellm", 1_240_112, 1_240_112, {}, 0, {}, {}),
         ],
@@ -320,6 +336,10 @@ def build_incident(points_count: int = 400, tenants: int = 60, epoch_count: int 
             Limitation("no_content", "Content was never read: no tier below confirmed shows it."),
             Limitation("one_trigger", "Ruled out holds for this fault only."),
             Limitation("pages_unnamed", "No log names pages: sources are modelled."),
+        ],
+        clock_pairs=[
+            ClockPair("gateway", "prefill-03", 61_204, 2_150, 1_020, 19_400),
+            ClockPair("prefill-03", "decode-01", 61_177, -7_200_311, -7_204_000, -7_198_000),
         ],
     )  # fmt: skip
 

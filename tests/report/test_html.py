@@ -199,6 +199,8 @@ def test_tables_hold_the_documents_numbers(incident, page):
     assert page.column("recipients", "Probable") == written(t.n_probable for t in ordered)
     assert page.column("reasons", "Requests") == written(r.requests for r in incident.reasons)
     assert page.column("coverage", "Records") == written(c.records for c in incident.coverage)
+    medians = written(c.median_us for c in incident.clock_pairs)
+    assert page.column("clock_pairs", "Median (µs)") == medians
     assert page.column("read", "Read (records)") == written(r.read for r in incident.read)
     assert page.column("days", "All requests") == written(d.requests for d in incident.days)
     assert page.column("epochs", "Pool (tokens)") == written(e.pool_tokens for e in incident.epochs)

@@ -48,7 +48,7 @@ def _export(role: str, at: Micros, handoff: Handoff) -> Record:
 
 def _root(role: str, handoff: Handoff) -> Record:
     meta = meta_info(handoff, role)
-    reason = meta["finish_reason"]
+    at_length = role == "prefill" or handoff.finish_reason == "length"
     return {
         "rid": request_id(handoff, role),
         "module": "sglang::request",
@@ -57,7 +57,7 @@ def _root(role: str, handoff: Handoff) -> Record:
         "gen_ai.usage.prompt_tokens": meta["prompt_tokens"],
         "gen_ai.usage.completion_tokens": meta["completion_tokens"],
         "gen_ai.usage.cached_tokens": meta["cached_tokens"],
-        "gen_ai.response.finish_reasons": json.dumps([reason]),
+        "gen_ai.response.finish_reasons": json.dumps(["length" if at_length else "stop"]),
         "gen_ai.prompt": f"{CANARY} no attribute of this engine, but of its neighbours",
     }
 
