@@ -67,18 +67,14 @@ class JsonColumns:
         """Return the columns of a block's lines, and what could not be read."""
         if block.reason is not None:
             return Lines(unread=[Unread(block.line, block.offset, block.reason)], read=1)
-        lines = block.data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        if not lines:
+        if not block.data:
             return Lines()
         try:
-            columns = self._rows.read(lines)
+            columns, count = self._rows.read(block.data)
         except FAULTS:
             return self._one_by_one(block)
-        last = block.line + len(lines)
-        numbers = pl.int_range(block.line, last, dtype=pl.Int64, eager=True)
-        return Lines([Batch(columns, numbers)], read=len(lines))
+        numbers = pl.int_range(block.line, block.line + count, dtype=pl.Int64, eager=True)
+        return Lines([Batch(columns, numbers)], read=count)
 
     def _one_by_one(self, block: Block) -> Lines:
         found, offset = Lines(), block.offset

@@ -34,20 +34,22 @@ class Rows:
         self._met: frozenset[Path] = frozenset()
         self._usual = _Level(tree, self._met)
 
-    def read(self, lines: Sequence[bytes]) -> Columns:
-        """Return the columns of some lines; those without any value are left out.
+    def read(self, data: bytes) -> tuple[Columns, int]:
+        """Return the columns of some lines and their number; empty columns are left out.
 
         Raises:
             FAULTS: a line is no JSON object, or a value is of no type that is expected.
         """
+        lines = _one_each(data)
         try:
-            return self._usual.columns(self._usual.rows(lines))
+            rows = self._usual.rows(lines)
+            return self._usual.columns(rows), len(rows)
         except FAULTS:
             rows = self._any.rows(lines)
         found = self._met.union(met(self._tree, rows))
         if found != self._met:
             self._met, self._usual = found, _Level(self._tree, found)
-        return self._any.columns(rows)
+        return self._any.columns(rows), len(rows)
 
     def one(self, line: bytes) -> Struct:
         """Return one line as a row for :meth:`columns`; raises what :meth:`read` does."""
@@ -63,7 +65,8 @@ class _Level:
 
     def __init__(self, tree: Tree, keys: Collection[Path] | None = None, at: Path = ()) -> None:
         struct = expecting(tree, keys, at)
-        self._decode = msgspec.json.Decoder(struct).decode
+        decoder = msgspec.json.Decoder(struct)
+        self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
         self._empty = struct()
         self._names: list[str] = []
         self._nodes: list[Leaf | _Level] = []
@@ -73,9 +76,12 @@ class _Level:
                 self._names.append(f"f{position}")
                 self._nodes.append(node if isinstance(node, Leaf) else _Level(node, keys, path))
 
-    def rows(self, lines: Iterable[bytes]) -> list[Struct]:
-        # Not decode_lines(): it takes values apart at any white space, so that two
-        # objects on one line, or one over two lines, would pass.
+    def rows(self, lines: bytes | Sequence[bytes]) -> list[Struct]:
+        if isinstance(lines, bytes):
+            rows: list[Struct] = self._decode_lines(lines)
+            if len(rows) != lines.count(b"\n"):
+                raise msgspec.DecodeError("more than one value on a line")
+            return rows
         decode = self._decode
         return [decode(line) for line in lines]
 
@@ -95,6 +101,24 @@ class _Level:
         if len(self._names) > 1:
             return zip(*map(attrgetter(*self._names), rows), strict=True)
         return [list(map(attrgetter(name), rows)) for name in self._names]
+
+
+def _one_each(data: bytes) -> bytes | list[bytes]:
+    """Return the bytes as they are if each line holds one value, else the lines.
+
+    Decoding all at once takes values apart at any white space, so that two objects on one
+    line, or one over two lines, would pass. Between ``}`` and ``{`` no line can end inside
+    a value; so where every line begins and ends like that, each holds whole values, and
+    one each if there are as many values as lines.
+    """
+    whole = data if data.endswith(b"\n") else data + b"\n"
+    inner = whole.count(b"\n") - 1
+    if whole.startswith(b"{") and whole.endswith(b"}\n") and whole.count(b"}\n{") == inner:
+        return whole
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return lines
 
 
 _DTYPES: dict[Kind, type[pl.DataType]] = {
