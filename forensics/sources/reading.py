@@ -124,11 +124,7 @@ def _read_opened(
 ) -> None:
     rows = Parts(shard.folder, context.number)
     try:
-        found = (
-            (registry.by_name(shard.format), "stated")
-            if shard.format is not None
-            else registry.detect(opened, shard.incident)
-        )
+        found = registry.detect(opened, shard.incident, shard.format)
         if isinstance(found, str):
             facts.read += 1
             facts.unread.append(Unread(None, None, found))

@@ -172,13 +172,23 @@ def _is_pickle(head: bytes) -> bool:
     return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
-def detect(opened: Opened, incident: Incident) -> tuple[Format, str] | str:
-    """Return the format and why, or in words of our own what the file is instead."""
-    if not opened.magic:
-        return "empty file"
+def detect(
+    opened: Opened, incident: Incident, stated: str | None = None
+) -> tuple[Format, str] | str:
+    """Return the format and why, or in words of our own what the file is instead.
+
+    Args:
+        opened: the file.
+        incident: for the names that its records may have.
+        stated: name of a format that is not to be doubted; a pickle is refused all the same.
+    """
     # A packed pickle is no safer.
     if _is_pickle(opened.magic) or _is_pickle(opened.head()):
         return "pickle: never opened, it holds content and can run code"
+    if stated is not None:
+        return by_name(stated), "stated"
+    if not opened.magic:
+        return "empty file"
     head = opened.head()
     if head.startswith(_UTF_16):
         return "UTF-16 text: convert it to UTF-8"

@@ -126,6 +126,12 @@ def test_pickles_are_refused_however_packed(tmp_path, protocol, pack):
     assert told(path) == "pickle: never opened, it holds content and can run code"
 
 
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+def test_a_pickle_is_refused_whatever_it_is_said_to_be(form, read):
+    seen = read(pickle.dumps({"text": "CANARY"}), "crash_dump.log", form=form.name)
+    assert dict(seen.reasons) == {"pickle: never opened, it holds content and can run code": 1}
+
+
 def test_no_content_reaches_the_parts(form, read, tmp_path):
     name, content = POSITIVE[form.name]
     assert b"CANARY" in pl_bytes(content(), name), "the sample must have some to lose"
