@@ -89,7 +89,7 @@ def _boots(server: str, own: pl.DataFrame) -> Iterator[_Boot]:
 
 def _stretches(timed: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
     """Part the facts at each start; before the first one only where there are any."""
-    starts = timed.filter(pl.col("event") == "start")["effective_at"].unique().sort().to_list()
+    starts = _starts(timed)
     known = timed.filter(pl.col("event") != "role")
     found = []
     for begin, end in zip([BEGINNING, *starts], [*starts, END], strict=True):
@@ -97,6 +97,23 @@ def _stretches(timed: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
         if inside.height or not starts:
             found.append((begin, inside))
     return found
+
+
+def _starts(timed: pl.DataFrame) -> list[int]:
+    """Return when boots began: at a start line, else with what an engine says as it starts.
+
+    Once it is ready it names no pool again, nor that it is ready: a start line was lost then.
+    """
+    pool = pl.col("event").is_in(["rank_pool", "server_pool"]) & pl.col("pool_tokens").is_not_null()
+    told = timed.filter(pl.col("event").is_in(["start", "ready"]) | pool)
+    order = pl.col("event").replace_strict({"start": 0, "ready": 2}, default=1)
+    events = told.select("effective_at", order=order).unique().sort("effective_at", "order")
+    found, ready = [], False
+    for at, kind in events.iter_rows():
+        if kind == 0 or ready:
+            found.append(at)
+        ready = kind == 2
+    return sorted(set(found))
 
 
 def _per_file(undated: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -179,20 +196,22 @@ def _role(boot: _Boot) -> object:
 def _pools(boot: _Boot) -> tuple[set[int], dict[str, set[int]]]:
     """Return the pools of the server as a whole, and of its ranks.
 
-    Lines of ranks speak only where the server names no pool, and the first of each counts: a
-    draft model prints a second one with a pool of its own.
+    The server's line is of its first rank; others are known from lines of their own, of which
+    the first counts: a draft model prints a second one with a pool of its own. Where a rank
+    names more than the server, either may hold: stages of a pipeline print larger ones.
     """
     own = pl.col("node") == boot.server
     told = boot.snapshots.drop_nulls("pool_tokens")
     lines = boot.lines("server_pool").drop_nulls("pool_tokens")
     server = {*lines["pool_tokens"], *told.filter(own)["pool_tokens"]}
-    ranks = told.filter(~own)
-    if not server and not ranks.height:
-        ranks = boot.lines("rank_pool").drop_nulls("pool_tokens")
-        ranks = ranks.unique("node", keep="first", maintain_order=True)
     found: dict[str, set[int]] = {}
-    for node, pool in ranks.select("node", "pool_tokens").sort("node").iter_rows():
+    for node, pool in told.filter(~own).select("node", "pool_tokens").sort("node").iter_rows():
         found.setdefault(node, set()).add(pool)
+    printed = boot.lines("rank_pool").drop_nulls("pool_tokens")
+    printed = printed.unique("node", keep="first", maintain_order=True).sort("node")
+    for node, pool in printed.select("node", "pool_tokens").iter_rows():
+        if node not in found:
+            found[node] = {pool, *(total for total in server if total < pool)}
     return server, found
 
 

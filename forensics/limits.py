@@ -12,6 +12,7 @@ import fnmatch
 
 import polars as pl
 
+from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
 
@@ -170,7 +171,8 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     lowest, highest = prefill.select(_LOWEST).item(), prefill["limit"].max()
     if lowest is None or _any_unlimited(rows, epochs):
         return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
-    if lowest == highest or prefill["assumed"].any():
+    always = prefill["effective_at"].max() == BEGINNING
+    if (lowest == highest and always) or prefill["assumed"].any():
         return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     steps = _steps(prefill)
     at = pl.col("received_at")
@@ -186,8 +188,12 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
 
 def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
     """Say whether a prefill node is known whose limit is not: below all is then not shown."""
-    unknown = epochs.filter((pl.col("role") == "prefill") & pl.col("limit").is_null())
     limited = epochs.filter(pl.col("limit").is_not_null())
+    # A node whose limit is known of one boot may be prefill in the others too.
+    here = (pl.col("role") == "prefill") | (
+        pl.col("role").is_null() & pl.col("node").is_in(limited["node"].implode())
+    )
+    unknown = epochs.filter(here & pl.col("limit").is_null())
     seen = rows["prefill_node"].drop_nulls().unique()
     return bool(unknown.height) or len(_keys(seen, limited)) < len(seen)
 

@@ -69,6 +69,8 @@ def _marked(item: Seen, picked: Seen | None) -> Seen:
 
 
 def _pick(column: Column, seen: Sequence[Seen]) -> tuple[Seen | None, str]:
+    if not seen:
+        return None, "logged by no hop; made of other values"
     if column.name in _ANY:
         return _worst(seen, "max"), "said by any hop, it counts"
     if column.name in _FEWEST:

@@ -1,9 +1,10 @@
 """Which observations belong to one hand-off.
 
-What both sides of a hand-off share (``transfer_id``) joins first, within an hour of
-time since such ids can repeat. A record without one joins by request id and
-tenant; if that id has several hand-offs it speaks for all of them. What is left is
-its own request. Every observation gets a ``handoff`` key.
+What both sides of a hand-off share (``transfer_id``) joins first: within an hour of time,
+since such ids can repeat; over more hours by inference, where each side has it once. A
+record without one joins by request id and tenant; if that id has several hand-offs it
+speaks for all of them. What is left is its own request. Every observation gets a
+``handoff`` key.
 
     transfer    by what both sides share          anchors   several requests under one such key
     by_request  by id, to hand-offs of that id    by_id     by id alone: calls and their records
@@ -47,6 +48,7 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     frame = frame.with_row_index("observation")
     direct, rest = _parted(frame, frame["transfer_id"].is_not_null())
     direct = by_anchor(by_transfer(direct))
+    direct = direct.with_columns(inferred=pl.col("inferred") | pl.col("far")).drop("far")
     attached, alone = by_request(rest, direct)
     no = pl.lit(value=False)
     pieces = [

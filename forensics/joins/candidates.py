@@ -99,7 +99,9 @@ def of_one_moment(calls: pl.DataFrame, requests: pl.DataFrame) -> tuple[pl.DataF
     ended = pl.when(pl.col("size").is_in(late.implode())).then("finished_at")
     calls = calls.with_columns(at=pl.coalesce(ended, "at"))
     return calls, requests.with_columns(
-        at=pl.when("at_end").then("at").otherwise(pl.coalesce(ended, "at"))
+        at=pl.when("at_end")
+        .then(pl.coalesce("finished_at", "at"))
+        .otherwise(pl.coalesce(ended, "at"))
     )
 
 

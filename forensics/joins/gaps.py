@@ -4,6 +4,9 @@ from __future__ import annotations
 
 SESSION_GAP = 3_600_000_000
 """Two uses of one transfer id this far apart are two hand-offs, microseconds."""
+FAR_GAP = 15 * SESSION_GAP
+"""Two records of one transfer id, one a side, this far apart are of no one hand-off: more than
+clocks in any two zones can differ by, and the hour."""
 INFERRED_GAP = 120_000_000
 """How far apart a rejection and the hand-off of the same size may be, microseconds."""
 UNPAIRED_GAP = 60_000_000

@@ -1,9 +1,11 @@
-"""Identifiers made of file names, which may hold anything and be long."""
+"""Identifiers made of file names, which may hold anything, a key too, and be long."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+
+from forensics.sources.secrets import PATTERN
 
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 LONGEST = 96
@@ -11,9 +13,14 @@ LONGEST = 96
 
 
 def from_path(text: str) -> str:
-    """Return a name from a path as an identifier; a long one is cut and told apart by a hash."""
+    """Return a name from a path as an identifier.
+
+    A long one is cut and told apart by a hash; of one that looks like a key only that is left.
+    """
     fit = _UNFIT.sub("_", text)
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    if re.search(PATTERN, fit):
+        return f"withheld-{mark}"
     if len(fit) <= LONGEST:
         return fit
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{mark}~{fit[len(mark) + 1 - LONGEST :]}"

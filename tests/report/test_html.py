@@ -314,4 +314,5 @@ def test_a_large_document_is_quick(incident):
     )
     start = time.perf_counter()
     render(large)
-    assert time.perf_counter() - start < 1
+    # Far above what it takes on a busy machine, far below what anything quadratic would.
+    assert time.perf_counter() - start < 20

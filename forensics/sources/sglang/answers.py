@@ -169,7 +169,10 @@ def _stamp(name: str) -> pl.Expr:
 _PREFILL = pl.col("hop") == "prefill"
 _DECODE = pl.col("hop") == "decode"
 _ABORTED = pl.col("reason") == "abort"
-_REFUSED = (_ABORTED & (pl.col("status") == 400)).fill_null(value=False)
+# A refusal may count the one token of a placeholder; more of them were really generated.
+_REFUSED = (
+    _ABORTED & (pl.col("status") == 400) & ~(pl.col("completion") > 1).fill_null(value=False)
+).fill_null(value=False)
 _EITHER = ~_PREFILL & ~_DECODE & ~_REFUSED
 _COMPLETION = (
     pl.when(_ABORTED & (pl.col("completion") == 0)).then(None).otherwise(pl.col("completion"))

@@ -111,6 +111,8 @@ def _tenant(path: Path) -> pl.Expr:
     place = _place(path)
     found = pl.col("bare").str.extract(rf"{place}{_WORD}[,}})]", 1)
     unfit = pl.col("bare").str.contains(rf"{place}{OPEN}{CLOSE}")
+    # Keys are printed as they are: one of the client's own can imitate the place.
+    unfit |= pl.col("bare").str.count_matches(f"{place}") > 1
     return pl.when(unfit).then(pl.lit(NOT_A_VALUE)).otherwise(found)
 
 

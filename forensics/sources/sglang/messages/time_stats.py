@@ -97,7 +97,8 @@ def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
     return (
         pl.col("rid").alias("request_id"),
         pl.col("room").alias("transfer_id"),
-        pl.coalesce("entry", "local").alias("received_at"),
+        # Without a stamp: the line was written at the end, its durations lie before it.
+        pl.coalesce("entry", pl.col("local") - pl.col("spent")).alias("received_at"),
         pl.when(~prefill).then(finished).alias("finished_at"),
         pl.when(prefill).then("identity").alias("prefill_node"),
         pl.when(~prefill).then("identity").alias("decode_node"),
