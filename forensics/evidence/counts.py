@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import polars as pl
 
+from forensics.errors import PrivacyError
 from forensics.evidence import reportcounts
 from forensics.evidence.faults import Fault
 from forensics.evidence.files import untouched
@@ -46,7 +47,7 @@ def _attempt(one: Check, whole: ReportTables) -> list[Fault]:
         return list(one(whole))
     except FileNotFoundError:
         return []  # missing or not what was written: named already
-    except (LookupError, TypeError, ValueError, pl.exceptions.PolarsError):
+    except (LookupError, TypeError, ValueError, PrivacyError, pl.exceptions.PolarsError):
         names = ", ".join(whole.asked) or "report"
         return [Fault(names, "cannot be counted: not in the form that is expected")]
     finally:

@@ -10,6 +10,7 @@ import polars as pl
 from markupsafe import escape
 
 from forensics.evidence.faults import Fault
+from forensics.evidence.renderings import renderings
 from forensics.evidence.reporttables import ReportTables
 from forensics.evidence.seal import MANIFEST
 from forensics.schema import AFFECTED_TIERS, POPULATIONS
@@ -179,4 +180,5 @@ CHECKS: tuple[Callable[[ReportTables], Iterator[Fault]], ...] = (
     lineage,
     page,
     made_by,
+    renderings,
 )

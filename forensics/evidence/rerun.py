@@ -18,16 +18,14 @@ from forensics.evidence.compare import Difference, first_difference
 from forensics.evidence.faults import Fault
 from forensics.evidence.folder import recorded
 from forensics.evidence.inputs import Located, locate
+from forensics.evidence.madeby import drawn_alike, tools
 from forensics.evidence.record import Record
 from forensics.evidence.seal import MANIFEST, SUMS, files_in
 from forensics.incident import parse
-from forensics.manifest import Run, made_by
+from forensics.manifest import Run
 from forensics.sources.files import STDIN, Input, relabelled
 from forensics.sources.reading import Progress
 from forensics.wording import count
-
-_DRAWN_BY = ("jinja2", "plotly")
-"""Packages whose own text is in the page."""
 
 
 class Rerun(Struct, frozen=True):
@@ -105,13 +103,13 @@ def _make(record: Record, found: list[Located], made: Path, progress: Progress |
 
 def _notes(record: Record) -> Iterator[str]:
     """Say what is not as it was, though it need not make a difference."""
-    version, packages = _tools()
+    version, packages = tools()
     if record.tool.version != version:
         yield f"made by version {record.tool.version}; this is {version}"
     for name, now in packages.items():
         if record.dependencies.get(name) != now:
             yield f"{name} was {record.dependencies.get(name)}; this is {now}"
-    if not _drawn_alike(record):
+    if not drawn_alike(record):
         yield "report.html holds what differs there and is not compared"
     if record.incident_file is not None:
         (located,) = locate([record.incident_file])
@@ -119,24 +117,13 @@ def _notes(record: Record) -> Iterator[str]:
             yield f"{located.source.name} {located.what}; judged by the incident as it was"
 
 
-def _tools() -> tuple[str, dict[str, str]]:
-    now = made_by()
-    return now["tool"]["version"], now["dependencies"]
-
-
-def _drawn_alike(record: Record) -> bool:
-    version, packages = _tools()
-    alike = all(record.dependencies.get(name) == packages[name] for name in _DRAWN_BY)
-    return alike and record.tool.version == version
-
-
 def _compared(name: str, old: Path, new: Path, record: Record) -> Difference | None:
     before, after = old / name, new / name
     if before.is_file() and after.is_file() and before.read_bytes() == after.read_bytes():
         return None
-    if (record.tool.version, record.dependencies) == _tools():
+    if (record.tool.version, record.dependencies) == tools():
         bytes_alone = Difference(name, "the bytes, not the values", "(bytes)", "(bytes)")
         return first_difference(name, before, after) or bytes_alone
-    if name == "report.html" and not _drawn_alike(record):
+    if name == "report.html" and not drawn_alike(record):
         return None
     return first_difference(name, before, after, ignoring=("tool.version",))

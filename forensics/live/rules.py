@@ -70,7 +70,7 @@ def rules(headroom: str) -> list[Rule]:
             f"{p5} < 0.5 * {before}",
             "30m",
             "The 5th percentile of prefill time of {{ $labels.model_name }} fell by half in a day. "
-            "The metric has no prompt length: look at long prompts with `forensics timing`.",
+            "The metric has no prompt length: compare the prefill times of a report by length.",
         ),
         Rule(
             "ForeignMarkerSeen",

@@ -182,3 +182,33 @@ def test_what_is_no_table_or_document_is_named_and_ends_nothing(out, reseal, nam
     assert any(
         name in fault.file and "cannot be counted" in fault.what for fault in found.mismatches
     )
+
+
+def changed_digit(held: str) -> str:
+    """Another last digit: no row more or less, no tier, no sum of the others."""
+    at = max(held.rfind(digit) for digit in "123456789")
+    return held[:at] + ("1" if held[at] != "1" else "2") + held[at + 1 :]
+
+
+def later(held: dict[str, Any]) -> None:
+    first = held["coverage"][0]
+    first["first_at"] = first["first_at"].replace("2026", "2025")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "named"),
+    [
+        ("affected_requests.csv", text(changed_digit), "affected_requests.csv"),
+        ("affected_tenants.csv", text(changed_digit), "affected_tenants.csv"),
+        ("affected_tenants.parquet", frame(one_more("responses")), "affected_tenants.parquet"),
+        ("rejections.csv", text(twice_the_last), "rejections.csv"),
+        ("timing_clusters.csv", text(lambda held: held + "1,leak,3,,,,\n"), "timing_clusters.csv"),
+        ("report.html", text(changed_digit), "report.html"),
+        ("report.json", document(later), "report.html"),
+    ],
+    ids=["requests", "tenants", "tenants table", "rejections", "clusters", "page", "document"],
+)
+def test_what_is_said_twice_is_compared_line_by_line(out, reseal, name, change, named):
+    change(out / name)
+    reseal(out)
+    assert named in {fault.file for fault in verify(out).mismatches}

@@ -1,0 +1,43 @@
+"""What a report says twice, made again from the document and compared line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+
+from forensics import declared, tables
+from forensics import exposure as doc
+from forensics.encode import csv_bytes
+from forensics.evidence.faults import Fault
+from forensics.evidence.madeby import drawn_alike, tools
+from forensics.evidence.reporttables import REPORT_FILE, TENANTS_FILE, ReportTables
+
+
+def renderings(report: ReportTables) -> Iterator[Fault]:
+    """The page and these tables are those of the document, and each CSV that of its Parquet.
+
+    Only the version that made a report makes the same bytes again; others leave it be.
+    """
+    if report.record.tool.version != tools()[0]:
+        return
+    exposure = doc.decode(report.text(REPORT_FILE).encode())
+    of_document = {
+        "affected_tenants.csv": csv_bytes(tables.tenants(exposure), declared.TENANTS),
+        "rejections.csv": csv_bytes(tables.rejections(exposure), declared.REJECTIONS),
+        "timing_clusters.csv": csv_bytes(tables.clusters(), declared.CLUSTERS),
+    }
+    for name, made in of_document.items():
+        yield _compared(report, name, made, REPORT_FILE)
+    affected = csv_bytes(report.table("affected_requests.parquet"), declared.REQUESTS)
+    yield _compared(report, "affected_requests.csv", affected, "affected_requests.parquet")
+    same = tables.tenants(exposure).equals(report.table(TENANTS_FILE))
+    yield Fault(TENANTS_FILE, f"tables that are not that of {REPORT_FILE}", int(not same), 0)
+    if drawn_alike(report.record):
+        from forensics.report.html import render
+
+        yield _compared(report, "report.html", render(exposure), REPORT_FILE)
+
+
+def _compared(report: ReportTables, name: str, made: bytes, source: str) -> Fault:
+    lines = zip_longest(report.text(name).encode().split(b"\n"), made.split(b"\n"))
+    return Fault(name, f"lines that are not those of {source}", sum(a != b for a, b in lines), 0)
