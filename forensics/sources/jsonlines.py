@@ -9,7 +9,9 @@ the reason, and those whose values have an unexpected type are handed on as text
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from typing import Any
 
 import polars as pl
 from msgspec import Struct
@@ -18,7 +20,7 @@ from forensics.schema import Kind
 from forensics.sources.blocks import Block
 from forensics.sources.jsonodd import OddRows
 from forensics.sources.jsonpaths import Path, tree
-from forensics.sources.jsonrows import FAULTS, Rows
+from forensics.sources.jsonrows import FAULTS, Rows, Values, series
 from forensics.sources.parsed import Unread
 
 __all__ = ["Batch", "JsonColumns", "Lines", "Path", "split_lines"]
@@ -39,9 +41,29 @@ class Batch:
 
 @dataclass
 class Lines:
-    """What one block gave."""
+    """What some blocks gave."""
 
     batches: list[Batch] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    blank: int = 0
+    read: int = 0
+
+
+@dataclass
+class _Part:
+    """As a batch, but the values are not columns yet."""
+
+    values: Values
+    lines: Sequence[int]
+    offsets: Sequence[int] | None = None
+
+
+@dataclass
+class Taken:
+    """What one block gave: values that are cheap to put together with those of others."""
+
+    usual: _Part | None = None
+    odd: _Part | None = None
     unread: list[Unread] = field(default_factory=list)
     blank: int = 0
     read: int = 0
@@ -60,24 +82,43 @@ class JsonColumns:
 
     def __init__(self, paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> None:
         root = tree(paths, kinds)
+        self._kinds = {column: kinds[column] for column in paths}
         self._rows = Rows(root)
         self._odd = OddRows(root)
 
     def read(self, block: Block) -> Lines:
         """Return the columns of a block's lines, and what could not be read."""
+        return self.together([self.take(block)])
+
+    def take(self, block: Block) -> Taken:
+        """Return the values of a block's lines, and what could not be read."""
         if block.reason is not None:
-            return Lines(unread=[Unread(block.line, block.offset, block.reason)], read=1)
+            return Taken(unread=[Unread(block.line, block.offset, block.reason)], read=1)
         if not block.data:
-            return Lines()
+            return Taken()
         try:
-            columns, count = self._rows.read(block.data)
+            values, count = self._rows.read(block)
         except FAULTS:
             return self._one_by_one(block)
-        numbers = pl.int_range(block.line, block.line + count, dtype=pl.Int64, eager=True)
-        return Lines([Batch(columns, numbers)], read=count)
+        return Taken(_Part(values, range(block.line, block.line + count)), read=count)
 
-    def _one_by_one(self, block: Block) -> Lines:
-        found, offset = Lines(), block.offset
+    def together(self, taken: Sequence[Taken]) -> Lines:
+        """Return what some blocks gave as columns; those without any value are left out."""
+        usual = [one.usual for one in taken if one.usual is not None]
+        odd = [one.odd for one in taken if one.odd is not None]
+        texts: dict[str, Kind] = dict.fromkeys(self._kinds, "name")
+        return Lines(
+            [
+                *([_batch(usual, self._kinds)] if usual else []),
+                *([replace(_batch(odd, texts), odd=True)] if odd else []),
+            ],
+            [unread for one in taken for unread in one.unread],
+            sum(one.blank for one in taken),
+            sum(one.read for one in taken),
+        )
+
+    def _one_by_one(self, block: Block) -> Taken:
+        found, offset = Taken(), block.offset
         good: list[Struct] = []
         good_at: list[tuple[int, int]] = []
         odd: list[dict[str, str | None]] = []
@@ -102,15 +143,38 @@ class JsonColumns:
                 odd.append(row)
                 odd_at.append((number, at))
         if good:
-            found.batches.append(_batch(self._rows.columns(good), good_at))
+            found.usual = _part(self._rows.values(good), good_at)
         if odd:
-            names = sorted({name for row in odd for name in row})
-            texts = {
-                name: pl.Series(name, [row.get(name) for row in odd], dtype=pl.String)
-                for name in names
-            }
-            found.batches.append(_batch(texts, odd_at, odd=True))
+            names = {name for row in odd for name in row}
+            found.odd = _part({name: [row.get(name) for row in odd] for name in names}, odd_at)
         return found
+
+
+def _part(values: Values, at: Sequence[tuple[int, int]]) -> _Part:
+    return _Part(values, [line for line, _ in at], [offset for _, offset in at])
+
+
+def _batch(parts: Sequence[_Part], kinds: Mapping[str, Kind]) -> Batch:
+    """Return parts as one; a column that some of them lack is null there."""
+    columns: dict[str, pl.Series] = {}
+    names = {name for part in parts for name in part.values}
+    for name in (name for name in kinds if name in names):
+        column = series(name, kinds[name], _joined([p.values.get(name) for p in parts], parts))
+        if column.null_count() < len(column):
+            columns[name] = column
+    lines = pl.Series(_joined([part.lines for part in parts], parts), dtype=pl.Int64)
+    offsets = pl.Series(_joined([part.offsets for part in parts], parts), dtype=pl.Int64)
+    return Batch(columns, lines, offsets)
+
+
+def _joined(found: Sequence[Sequence[Any] | None], parts: Sequence[_Part]) -> Sequence[Any]:
+    """Return the values of all parts; those of a part that has none are null."""
+    if len(found) == 1 and found[0] is not None:
+        return found[0]
+    values: list[Any] = []
+    for some, part in zip(found, parts, strict=True):
+        values += repeat(None, len(part.lines)) if some is None else some
+    return values
 
 
 def split_lines(data: bytes) -> Iterator[bytes]:
@@ -120,11 +184,3 @@ def split_lines(data: bytes) -> Iterator[bytes]:
         end = data.find(b"\n", start) + 1 or len(data)
         yield data[start:end]
         start = end
-
-
-def _batch(
-    columns: dict[str, pl.Series], at: Sequence[tuple[int, int]], *, odd: bool = False
-) -> Batch:
-    lines = pl.Series([line for line, _ in at], dtype=pl.Int64)
-    offsets = pl.Series([offset for _, offset in at], dtype=pl.Int64)
-    return Batch(columns, lines, offsets, odd)

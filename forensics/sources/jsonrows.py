@@ -8,21 +8,24 @@ again with all keys. The columns that a file does not have cost nothing then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
 import polars as pl
 from msgspec import Struct
 
 from forensics.schema import CONFIG_KEYS, Kind
+from forensics.sources.blocks import Block
 from forensics.sources.jsonpaths import Leaf, Path, Tree, expecting, met
 
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a decoder raises. The texts of these may quote the record: never show them."""
 
-Columns = dict[str, pl.Series]
+Values = dict[str, list[Any]]
+"""The values of each column that occurs, one for each line; Python's own, not yet a column."""
 
 
 class Rows:
@@ -34,87 +37,92 @@ class Rows:
         self._met: frozenset[Path] = frozenset()
         self._usual = _Level(tree, self._met)
 
-    def read(self, data: bytes) -> tuple[Columns, int]:
-        """Return the columns of some lines and their number; empty columns are left out.
+    def read(self, block: Block) -> tuple[Values, int]:
+        """Return the values of some lines, and the number of lines.
 
         Raises:
             FAULTS: a line is no JSON object, or a value is of no type that is expected.
         """
-        lines = _one_each(data)
+        count = _one_each(block)
+        lines = [] if count else _lines(block.data)
+
+        def rows_of(level: _Level) -> list[Struct]:
+            return level.all_rows(block.data, count) if count else level.rows(lines)
+
         try:
-            rows = self._usual.rows(lines)
-            return self._usual.columns(rows), len(rows)
+            rows = rows_of(self._usual)
+            return self._usual.values(rows), len(rows)
         except FAULTS:
-            rows = self._any.rows(lines)
+            rows = rows_of(self._any)
         found = self._met.union(met(self._tree, rows))
         if found != self._met:
             self._met, self._usual = found, _Level(self._tree, found)
-        return self._any.columns(rows), len(rows)
+        return self._any.values(rows), len(rows)
 
     def one(self, line: bytes) -> Struct:
-        """Return one line as a row for :meth:`columns`; raises what :meth:`read` does."""
+        """Return one line as a row for :meth:`values`; raises what :meth:`read` does."""
         return self._any.rows([line])[0]
 
-    def columns(self, rows: Sequence[Struct]) -> Columns:
-        """Return the columns of rows that were decoded one by one."""
-        return self._any.columns(rows)
+    def values(self, rows: Sequence[Struct]) -> Values:
+        """Return the values of rows that were decoded one by one."""
+        return self._any.values(rows)
 
 
 class _Level:
-    """The keys of one level that may have a value: their struct, and its rows as columns."""
+    """The keys of one level that may have a value: their struct, and its rows as values."""
 
     def __init__(self, tree: Tree, keys: Collection[Path] | None = None, at: Path = ()) -> None:
         struct = expecting(tree, keys, at)
         decoder = msgspec.json.Decoder(struct)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
         self._empty = struct()
-        self._names: list[str] = []
-        self._nodes: list[Leaf | _Level] = []
+        self._nodes: list[tuple[attrgetter[Any], Leaf | _Level]] = []
         for position, (key, node) in enumerate(tree.items()):
             path = (*at, key)
             if keys is None or path in keys:
-                self._names.append(f"f{position}")
-                self._nodes.append(node if isinstance(node, Leaf) else _Level(node, keys, path))
+                inner = node if isinstance(node, Leaf) else _Level(node, keys, path)
+                self._nodes.append((attrgetter(f"f{position}"), inner))
 
-    def rows(self, lines: bytes | Sequence[bytes]) -> list[Struct]:
-        if isinstance(lines, bytes):
-            rows: list[Struct] = self._decode_lines(lines)
-            if len(rows) != lines.count(b"\n"):
-                raise msgspec.DecodeError("more than one value on a line")
-            return rows
+    def rows(self, lines: Sequence[bytes]) -> list[Struct]:
         decode = self._decode
         return [decode(line) for line in lines]
 
-    def columns(self, rows: Sequence[Struct]) -> Columns:
-        found: Columns = {}
-        for node, values in zip(self._nodes, self._values(rows), strict=True):
-            if isinstance(node, _Level):
-                found |= node.columns([node._empty if v is None else v for v in values])
+    def all_rows(self, data: bytes, count: int) -> list[Struct]:
+        rows: list[Struct] = self._decode_lines(data)
+        if len(rows) != count:
+            raise msgspec.DecodeError("more than one value on a line")
+        return rows
+
+    def values(self, rows: Sequence[Struct]) -> Values:
+        found: Values = {}
+        for value, node in self._nodes:
+            if isinstance(node, Leaf):
+                found[node.column] = list(map(value, rows))
             else:
-                series = _series(node, values)
-                if series.null_count() < len(series):
-                    found[node.column] = series
+                empty = node._empty
+                found |= node.values([empty if v is None else v for v in map(value, rows)])
         return found
 
-    def _values(self, rows: Sequence[Struct]) -> Iterable[Sequence[Any]]:
-        """Return the values of each key. Several keys at once: a row is then touched once."""
-        if len(self._names) > 1:
-            return zip(*map(attrgetter(*self._names), rows), strict=True)
-        return [list(map(attrgetter(name), rows)) for name in self._names]
 
-
-def _one_each(data: bytes) -> bytes | list[bytes]:
-    """Return the bytes as they are if each line holds one value, else the lines.
+def _one_each(block: Block) -> int:
+    """Return how many values there are if each line holds one; 0 if some line may not.
 
     Decoding all at once takes values apart at any white space, so that two objects on one
     line, or one over two lines, would pass. Between ``}`` and ``{`` no line can end inside
     a value; so where every line begins and ends like that, each holds whole values, and
     one each if there are as many values as lines.
     """
-    whole = data if data.endswith(b"\n") else data + b"\n"
-    inner = whole.count(b"\n") - 1
-    if whole.startswith(b"{") and whole.endswith(b"}\n") and whole.count(b"}\n{") == inner:
-        return whole
+    data = np.frombuffer(block.data, np.uint8)
+    ends = block.ends if data[-1] == _LINE_END else np.append(block.ends, len(data))
+    begins = np.append(0, ends[:-1] + 1)
+    whole = (data[begins] == _OPEN).all() and (data[ends - 1] == _CLOSE).all()
+    return len(ends) if whole else 0
+
+
+_OPEN, _CLOSE, _LINE_END = b"{}\n"
+
+
+def _lines(data: bytes) -> list[bytes]:
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
@@ -128,16 +136,17 @@ _DTYPES: dict[Kind, type[pl.DataType]] = {
 }
 
 
-def _series(leaf: Leaf, values: Sequence[Any]) -> pl.Series:
-    if leaf.kind in _DTYPES:
-        return pl.Series(leaf.column, values, dtype=_DTYPES[leaf.kind])
-    if leaf.kind == "config":
-        return pl.Series(leaf.column, [config(value) for value in values], dtype=pl.String)
+def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:
+    """Return values of the expected types as a column."""
+    if kind in _DTYPES:
+        return pl.Series(column, values, dtype=_DTYPES[kind])
+    if kind == "config":
+        return pl.Series(column, [config(value) for value in values], dtype=pl.String)
     try:
-        return pl.Series(leaf.column, values, dtype=pl.String)
+        return pl.Series(column, values, dtype=pl.String)
     except TypeError:
         texts = [None if value is None else str(value) for value in values]
-        return pl.Series(leaf.column, texts, dtype=pl.String)
+        return pl.Series(column, texts, dtype=pl.String)
 
 
 def config(value: Any) -> str | None:

@@ -61,17 +61,11 @@ def known_columns(head: bytes, incident: Incident) -> set[str]:
 
     Where no line can be read, keys are counted wherever they stand.
     """
-    columns = _json_columns(incident)
-    lines = [line for line in split_lines(head) if line.lstrip().startswith(b"{")]
-    found: set[str] = set()
-    readable = False
-    for line in lines[:_SNIFFED]:
-        for batch in columns.read(Block(line, 1, 0)).batches:
-            readable = True
-            found |= {name for name, series in batch.columns.items() if series.count()}
-    if readable:
-        return found
-    text = b"".join(lines[:_SNIFFED])
+    lines = islice((line for line in split_lines(head) if line.lstrip().startswith(b"{")), _SNIFFED)
+    text = b"".join(lines)
+    batches = _json_columns(incident).read(Block(text, 1, 0)).batches
+    if batches:
+        return {name for batch in batches for name in batch.columns}
     return {
         ours
         for name, ours in names(incident).items()
@@ -82,7 +76,7 @@ def known_columns(head: bytes, incident: Incident) -> set[str]:
 def read_ndjson(opened: Opened, context: Context) -> Iterator[Parsed]:
     """Yield the records of NDJSON, in batches of many lines."""
     columns = _json_columns(context.incident)
-    for found in batches(opened.blocks(READ_BYTES), columns.read):
+    for found in batches(opened.blocks(READ_BYTES), columns):
         parsed = Parsed(read=found.read)
         parsed.unread += found.unread
         if found.blank:

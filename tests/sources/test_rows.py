@@ -101,7 +101,7 @@ def test_a_batch_is_bounded_by_rows_and_by_bytes(monkeypatch):
     for name, value in (("BATCH_ROWS", 25), ("BATCH_BYTES", 200)):
         with monkeypatch.context() as patch:
             patch.setattr(batches, name, value)
-            found = [one.read for one in batches.batches(given, columns.read)]
+            found = [one.read for one in batches.batches(given, columns)]
         assert found == [30, 30, 10]
 
 
@@ -113,7 +113,7 @@ def test_what_came_before_the_stream_breaks_off_is_kept():
         raise error
 
     for error in (OSError(5, "Input/output error"), blocks.DamagedStreamError("cut", 16)):
-        found = batches.batches(broken(error), columns.read)
+        found = batches.batches(broken(error), columns)
         assert next(found).read == 2
         with pytest.raises(type(error)):
             next(found)
