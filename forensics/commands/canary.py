@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import click
 
+from forensics.commands.canaryshown import show
 from forensics.commands.options import as_json_option
+from forensics.commands.say import say
 from forensics.errors import Exit, UsageError
+from forensics.live.local import is_address, is_local
 
 if TYPE_CHECKING:
-    from forensics.live.canary import Asked, Canary, Plan
+    from forensics.live.canary import Plan
     from forensics.live.chat import Account
     from forensics.live.plan import Sizes
+    from forensics.live.verdict import Asked, Canary
 
 _KEYS = ("canary-a=CANARY_KEY_A", "canary-b=CANARY_KEY_B")
 
@@ -41,7 +42,11 @@ _KEYS = ("canary-a=CANARY_KEY_A", "canary-b=CANARY_KEY_B")
 @click.option("--pool", type=click.IntRange(min=2), help="prefill's KV pool, tokens")
 @click.option("--context", type=click.IntRange(min=2), help="advertised window, tokens")
 @click.option(
-    "--fill", default=6, show_default=True, help="prompts of each account that fill pages"
+    "--fill",
+    default=6,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="prompts of each account that fill pages",
 )
 @click.option("--pause", type=float, help="seconds between requests; default: 0 locally, else 1")
 @click.option("--timeout", default=120.0, show_default=True, help="seconds for each answer")
@@ -77,31 +82,37 @@ def canary(
     except ImportError:
         raise UsageError("canary needs aiohttp: install the `live` extra") from None
 
-    base = (url if "://" in url else f"http://{url}").rstrip("/")
-    local = _is_local(base)
+    from forensics.live.stated import seconds
+
+    base, local = _address(url, path)
     keys = _accounts(accounts or _KEYS)
-    sizes = _sizes(engine or base, limit, pool, context)
-    server = Server(base + path, model, timeout)
-    wait = pause if pause is not None else (0.0 if local else 1.0)
-    plan = Plan(server, keys, sizes, fill, wait)
-    if not (local or really):
-        _say_plan(plan)
+    sizes = _sizes(engine or base, limit, pool, context, really=really)
+    wait = seconds(pause if pause is not None else (0.0 if local else 1.0), "--pause", 0)
+    if sizes is None or not (local or really):
+        _say_plan(sizes, keys, fill)
         return Exit.COMPLETE
-    found = _run(plan, record)
+    server = Server(base + path, model, seconds(timeout, "--timeout"))
+    try:
+        found = _run(Plan(server, keys, sizes, fill, wait), record)
+    except KeyboardInterrupt:
+        click.echo("canary: interrupted; the record holds what was asked by then", err=True)
+        return Exit.INTERRUPTED
     if textfile is not None:
         from forensics.live.textfile import write
 
         write(textfile, len(found.hits), passed=found.passed)
-    _print(found, as_json=as_json)
+    show(found, as_json=as_json)
     return Exit.COMPLETE if found.passed else Exit.LIVE_FAILED
 
 
-def _is_local(url: str) -> bool:
-    host = urlsplit(url).hostname or ""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _address(url: str, path: str) -> tuple[str, bool]:
+    """Return the base address, and whether it is of this host."""
+    base = (url if "://" in url else f"http://{url}").rstrip("/")
+    if not path.startswith("/"):
+        raise UsageError("--path begins with /")
+    if not is_address(base):
+        raise UsageError("URL is no address")
+    return base, is_local(base)
 
 
 def _accounts(stated: tuple[str, ...]) -> tuple[Account, Account]:
@@ -117,14 +128,20 @@ def _accounts(stated: tuple[str, ...]) -> tuple[Account, Account]:
     return first, second
 
 
-def _sizes(engine: str, limit: int | None, pool: int | None, window: int | None) -> Sizes:
-    """Return what is stated, and the rest from the engine's own account."""
-    from forensics.live.gate import Asked, Target, ask
+def _sizes(
+    engine: str, limit: int | None, pool: int | None, window: int | None, *, really: bool
+) -> Sizes | None:
+    """Return what is stated, and the rest from the engine; None if it must not be asked."""
+    from forensics.live.gate import Asked, ask
     from forensics.live.plan import Sizes
+    from forensics.live.target import Target
 
     if limit is not None and pool is not None and window is not None:
         return Sizes(limit, pool, window)
-    gate = asyncio.run(ask([Target.of(engine)], Asked(window=window)))
+    target = Target.of(engine)
+    if not (really or is_local(target.shown)):
+        return None
+    gate = asyncio.run(ask([target], Asked(window=window)))
     known = [row.pool for row in gate.rows if row.pool is not None]
     if not known:
         raise UsageError(f"{gate.rows[0].sentence}; state --limit, --pool and --context")
@@ -132,12 +149,15 @@ def _sizes(engine: str, limit: int | None, pool: int | None, window: int | None)
     return Sizes(limit or least.limit, pool or least.pool, window or least.window)
 
 
-def _say_plan(plan: Plan) -> None:
-    for step in plan.steps():
+def _say_plan(sizes: Sizes | None, keys: tuple[Account, Account], fill: int) -> None:
+    from forensics.live.plan import EDGES, FILL, steps
+
+    for step in () if sizes is None else steps(sizes, fill):
         way = "streamed" if step.stream else "whole"
-        account = plan.accounts[step.account].name
-        click.echo(f"{step.name}: {step.tokens:,} tokens, {way}, {account}")
-    click.echo("dry run: this host is not local; --run asks it", err=True)
+        say(f"{step.name}: {step.tokens:,} tokens, {way}, {keys[step.account].name}")
+    for name in (FILL, *EDGES) if sizes is None else ():
+        say(f"{name}: the engine would have to be asked for its sizes")
+    click.echo("dry run: the host is not local; --run asks it", err=True)
 
 
 def _run(plan: Plan, record: Path | None) -> Canary:
@@ -147,7 +167,7 @@ def _run(plan: Plan, record: Path | None) -> Canary:
     def keep(write: Callable[[bytes], object]) -> Canary:
         def told(one: Asked) -> None:
             write(records(one))
-            click.echo(f"{one.step.name}: {one.verdict}", err=True)
+            say(f"{one.step.name}: {one.verdict}", err=True)
 
         return asyncio.run(run(plan, told))
 
@@ -156,31 +176,3 @@ def _run(plan: Plan, record: Path | None) -> Canary:
     descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab", buffering=0) as file:
         return keep(file.write)
-
-
-def _print(found: Canary, *, as_json: bool) -> None:
-    from forensics.live.canary import sentence
-
-    rows = [
-        {
-            "step": one.step.name,
-            "tokens": one.step.tokens,
-            "stream": one.step.stream,
-            "account": one.account,
-            "request_id": one.reply.request_id,
-            "status": one.reply.status,
-            "prompt_tokens": one.reply.prompt_tokens,
-            "verdict": one.verdict,
-            "foreign_markers": [hit.marker for hit in one.hits],
-        }
-        for one in found.asked
-    ]
-    if as_json:
-        click.echo(json.dumps({"passed": found.passed, "asked": rows}, indent=2))
-    for row in () if as_json else rows:
-        way = "streamed" if row["stream"] else "whole"
-        click.echo(
-            f"{row['step']}: {row['tokens']:,} tokens, {way}, {row['account']}: "
-            f"HTTP {row['status']}, {row['verdict']}"
-        )
-    click.echo(f"canary: {sentence(found)}", err=True)

@@ -6,27 +6,30 @@ import asyncio
 import json
 import os
 from dataclasses import asdict
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from forensics.commands.options import as_json_option
+from forensics.commands.say import say
 from forensics.errors import Exit, UsageError
 
 if TYPE_CHECKING:
     from forensics.live.gate import Gate
+    from forensics.live.target import Target
 
 
 @click.command()
 @click.argument("urls", nargs=-1, metavar="URL...")
 @click.option("--headroom", default="1.25", show_default=True, help="pool >= window x HEADROOM")
 @click.option(
-    "--context", type=click.IntRange(min=1), help="window in tokens, if no engine says it"
+    "--context",
+    type=click.IntRange(min=1),
+    help="window in tokens; a larger one of an engine counts",
 )
 @click.option("--json-path", help="dotted path to the pool in the answer of an unknown engine")
-@click.option("--timeout", default=10.0, show_default=True, help="seconds for each address")
+@click.option("--timeout", default=10.0, show_default=True, help="seconds for each engine")
 @click.option("--api-key-env", help="environment variable that holds an API key to send")
 @click.option("--record", type=click.Path(path_type=Path), help="append capacity records here")
 @as_json_option
@@ -46,30 +49,31 @@ def gate(
     PREFILL_URL is asked. Whatever is absent, odd or late fails.
     """
     try:
-        from forensics.live.gate import Asked, Target, ask
+        from forensics.live.gate import Asked, ask
     except ImportError:
         raise UsageError("gate needs aiohttp: install the `live` extra") from None
 
-    stated = urls or tuple(filter(None, [os.environ.get("PREFILL_URL")]))
-    if not stated:
-        raise UsageError("which engine? give a URL, or set PREFILL_URL")
-    how = Asked(_factor(headroom), context, json_path, timeout)
+    from forensics.live.stated import factor, seconds
+
+    how = Asked(factor(headroom), context, json_path, seconds(timeout, "--timeout"))
     key = _key(api_key_env)
-    found = asyncio.run(ask([Target.of(text) for text in stated], how, key))
+    found = asyncio.run(ask(_targets(urls, key), how, key))
     if record is not None:
         _append(record, found)
     _print(found, as_json=as_json)
     return Exit.COMPLETE if found.passed else Exit.LIVE_FAILED
 
 
-def _factor(text: str) -> Fraction:
-    try:
-        factor = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise UsageError("--headroom is a number such as 1.25") from None
-    if factor < 1:
-        raise UsageError("--headroom below 1 would let a pool pass that cannot hold its window")
-    return factor
+def _targets(urls: tuple[str, ...], key: str | None) -> list[Target]:
+    from forensics.live.target import Target
+
+    stated = urls or tuple(filter(None, [os.environ.get("PREFILL_URL")]))
+    if not stated:
+        raise UsageError("which engine? give a URL, or set PREFILL_URL")
+    targets = [Target.of(text) for text in stated]
+    if key is not None and any(target.has_user for target in targets):
+        raise UsageError("an address with a user in it and --api-key-env exclude each other")
+    return targets
 
 
 def _key(name: str | None) -> str | None:
@@ -89,15 +93,11 @@ def _append(record: Path, found: Gate) -> None:
 
 
 def _print(found: Gate, *, as_json: bool) -> None:
-    from forensics.live.gate import about_version
-
     if as_json:
         click.echo(json.dumps(asdict(found), indent=2))
     for row in () if as_json else found.rows:
-        click.echo(f"{row.node}: {row.sentence}")
-    for sentence in () if as_json else found.chain:
-        click.echo(sentence)
-    hints = {about_version(row.pool) for row in found.rows if row.pool is not None}
-    for hint in sorted(filter(None, hints)):
-        click.echo(hint, err=True)
+        say(f"{row.label}: {row.sentence}")
+    hints = {f"{row.node}: {row.hint}": None for row in found.rows if row.hint is not None}
+    for sentence in () if as_json else (*hints, *found.chain):
+        say(sentence)
     click.echo(f"gate: {'passed' if found.passed else 'FAILED'}", err=True)

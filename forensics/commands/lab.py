@@ -6,14 +6,29 @@ import asyncio
 import json
 import signal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from forensics.commands.say import say
 from forensics.errors import Exit, UsageError
 
+if TYPE_CHECKING:
+    from forensics.lab.engine import EngineOptions
+
 FIXES = ("edge-reject", "retire-rejected", "check-length", "clear-pages")
-LINKS = ("none", "drop", "duplicate", "truncate", "delay", "kill-prefill", "kill-decode")
+LINKS = (
+    "none",
+    "drop",
+    "duplicate",
+    "truncate",
+    "delay",
+    "kill-prefill",
+    "kill-decode",
+    "client-cancel",
+)
+
+_SIZE = click.IntRange(min=1)
 
 
 @click.group()
@@ -25,10 +40,10 @@ def lab() -> None:
 @click.option("--logs", required=True, type=click.Path(path_type=Path), help="new folder for logs")
 @click.option("--host", default="127.0.0.1", show_default=True)
 @click.option("--port", default=30_000, show_default=True, help="of the router; 0: any free one")
-@click.option("--context", "context_tokens", default=4_096, show_default=True, help="tokens")
-@click.option("--prefill-pool", "prefill_pool_tokens", default=2_560, show_default=True)
-@click.option("--decode-pool", "decode_pool_tokens", default=8_192, show_default=True)
-@click.option("--page", "page_tokens", default=64, show_default=True, help="tokens a KV page holds")
+@click.option("--context", "context_tokens", default=4_096, type=_SIZE, help="window in tokens")
+@click.option("--prefill-pool", "prefill_pool_tokens", default=2_560, type=_SIZE, help="tokens")
+@click.option("--decode-pool", "decode_pool_tokens", default=8_192, type=_SIZE, help="tokens")
+@click.option("--page", "page_tokens", default=64, type=_SIZE, help="tokens a KV page holds")
 @click.option(
     "--fault/--no-fault", default=True, show_default=True, help="hand over what is rejected"
 )
@@ -47,7 +62,8 @@ def serve(
     """Serve the engine until it is interrupted; for tests, training and drills only.
 
     Prints the addresses of router, prefill and decode as JSON. The folder gets the logs that
-    such a fleet would leave, and at the end truth.csv: which answers held others' markers.
+    such a fleet would leave. What no log shows is written beside it at the end, as
+    LOGS-truth.csv: which answers held others' markers.
     """
     from forensics.lab.engine import EngineOptions, LinkFault
 
@@ -56,8 +72,17 @@ def serve(
     sizes["link_fault"] = LinkFault(sizes["link_fault"])
     sizes |= {fix.replace("-", "_"): True for fix in fixes}
     options = EngineOptions(**sizes)
+    _check(options)
     keys = _accounts(accounts or ("lab-a=lab-key-a", "lab-b=lab-key-b"))
     return asyncio.run(_serve(options, logs, keys, host, port))
+
+
+def _check(options: EngineOptions) -> None:
+    pools = (options.prefill_pool_tokens, options.decode_pool_tokens)
+    if any(pool % options.page_tokens for pool in pools):
+        raise UsageError("a pool is a number of whole pages")
+    if min(options.prefill_limit, options.decode_limit) < 1:
+        raise UsageError("window and pools hold at least seven tokens")
 
 
 def _accounts(stated: tuple[str, ...]) -> dict[str, str]:
@@ -85,7 +110,8 @@ async def _serve(options: Any, logs: Path, keys: dict[str, str], host: str, port
         click.echo(json.dumps(vars(addresses)))
         click.echo("lab engine: has the fault on purpose; for tests, training and drills", err=True)
         await ended.wait()
-    write_truth(engine.served, logs / "truth.csv")
+    # Beside the folder and not in it: whoever reads the logs must not be told the answer.
+    write_truth(engine.served, logs.with_name(f"{logs.name}-truth.csv"))
     leaked = sum(1 for one in engine.served if one.foreign)
-    click.echo(f"{len(engine.served)} answers, {leaked} held markers of others: {logs}", err=True)
+    say(f"{len(engine.served)} answers, {leaked} held markers of others: {logs}", err=True)
     return Exit.COMPLETE

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from forensics.commands.options import as_json_option
-from forensics.errors import Exit, UsageError
+from forensics.errors import Exit
 
 
 @click.command()
@@ -18,12 +18,10 @@ def rules(headroom: str, as_json: bool) -> int:
     """Print Prometheus alerting rules for pool, hand-off, prefill time and canary."""
     from forensics.live.rules import as_yaml
     from forensics.live.rules import rules as made
+    from forensics.live.stated import factor
 
-    try:
-        factor = f"{float(headroom):g}"
-    except ValueError:
-        raise UsageError("--headroom is a number such as 1.25") from None
-    found = made(factor)
+    factor(headroom)
+    found = made(headroom)
     if as_json:
         click.echo(json.dumps([asdict(rule) for rule in found], indent=2))
     else:

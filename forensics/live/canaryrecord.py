@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from forensics.live.canary import Asked
+from forensics.live.verdict import Asked
 
 
 def records(one: Asked) -> bytes:

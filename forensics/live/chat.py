@@ -1,21 +1,20 @@
-"""One chat request: what came back in figures, and which markers it held; never its text."""
+"""One chat request, sent and read within bounds of time and size."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import codecs
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 
-from forensics.live.marker import Search
+from forensics.live.fetch import LARGEST, packed
+from forensics.live.reply import Reply, Taking
 
-LARGEST = 64 << 20
-"""Bytes of an answer that are searched at the most."""
-_LONGEST_ID = 128
+_JSON = "application/json"
 
 
 @dataclass(frozen=True)
@@ -23,30 +22,7 @@ class Account:
     """One of the two clients: its name in the records, its key."""
 
     name: str
-    key: str
-
-    def __repr__(self) -> str:
-        return f"Account({self.name!r})"
-
-
-@dataclass(frozen=True)
-class Reply:
-    """What is kept of an answer."""
-
-    at: str
-    status: int | None
-    request_id: str | None = None
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    markers: frozenset[str] = frozenset()
-    fault: str | None = None
-    error_frame: bool = False
-    """An error was sent inside a stream that had begun well."""
-
-    @property
-    def refused(self) -> bool:
-        """A clear refusal: a client error with a body."""
-        return self.status is not None and 400 <= self.status < 500 and self.fault is None
+    key: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -62,8 +38,19 @@ class Server:
 async def send(
     client: aiohttp.ClientSession, server: Server, account: Account, prompt: str, *, stream: bool
 ) -> Reply:
-    """Ask once; whatever goes wrong is a reply too."""
-    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """Ask once; whatever goes wrong is a reply too, with the markers that came before."""
+    taking = Taking(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    try:
+        async with asyncio.timeout(server.seconds):
+            await _ask(client, server, account, _body(server, prompt, stream=stream), taking)
+    except TimeoutError:
+        taking.fault = f"no whole answer within {server.seconds:g} s"
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        taking.fault = f"cannot be reached ({type(error).__name__})"
+    return taking.reply()
+
+
+def _body(server: Server, prompt: str, *, stream: bool) -> dict[str, Any]:
     body = {
         "model": server.model,
         "messages": [{"role": "user", "content": prompt}],
@@ -71,96 +58,47 @@ async def send(
         "temperature": 0,
         "stream": stream,
     }
-    if stream:
-        body["stream_options"] = {"include_usage": True}
-    try:
-        async with asyncio.timeout(server.seconds):
-            return await _send(client, server, account, body, at)
-    except TimeoutError:
-        return Reply(at, None, fault=f"no whole answer within {server.seconds:g} s")
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        return Reply(at, None, fault=f"cannot be reached ({type(error).__name__})")
+    return {**body, "stream_options": {"include_usage": True}} if stream else body
 
 
-async def _send(
-    client: aiohttp.ClientSession, server: Server, account: Account, body: Any, at: str
-) -> Reply:
+async def _ask(
+    client: aiohttp.ClientSession, server: Server, account: Account, body: Any, taking: Taking
+) -> None:
     headers = {"Authorization": f"Bearer {account.key}"}
     async with client.post(server.url, json=body, headers=headers, allow_redirects=False) as answer:
-        figures, search, size = _Figures(), Search(), 0
-        raw = Search()
-        async for line in _lines(answer):
-            size += len(line)
-            if size > LARGEST:
-                return Reply(at, answer.status, fault=f"an answer over {LARGEST >> 20} MiB")
-            raw.feed(line)
-            for piece in figures.take(line):
-                search.feed(piece)
-    fault = "a redirect; it is not followed" if 300 <= answer.status < 400 else None
-    return Reply(
-        at,
-        answer.status,
-        figures.request_id,
-        figures.prompt_tokens,
-        figures.completion_tokens,
-        frozenset(search.found | raw.found),
-        fault,
-        figures.error_frame and answer.status == 200,
-    )
+        taking.status = answer.status
+        if packed(answer):
+            taking.fault = "a compressed answer; none was asked for"
+            return
+        if 300 <= answer.status < 400:
+            taking.fault = "a redirect; it is not followed"
+        # By what it is not: a server that streams does not always name the type.
+        streamed = body["stream"] and answer.status == 200 and answer.content_type != _JSON
+        await (_take_frames if streamed else _take_whole)(_pieces(answer, taking), taking)
 
 
-async def _lines(answer: aiohttp.ClientResponse) -> Any:
-    held = b""
+async def _pieces(answer: aiohttp.ClientResponse, taking: Taking) -> AsyncIterator[bytes]:
+    """Yield the body up to :data:`LARGEST`, searched as it comes."""
+    decoder, size = codecs.getincrementaldecoder("utf-8")("replace"), 0
     async for piece in answer.content.iter_chunked(1 << 16):
-        *whole, held = (held + piece).split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8", "replace")
-    yield held.decode("utf-8", "replace")
-
-
-class _Figures:
-    """Takes ids and counts out of bodies and frames, and hands texts on to be searched."""
-
-    def __init__(self) -> None:
-        self.request_id: str | None = None
-        self.prompt_tokens: int | None = None
-        self.completion_tokens: int | None = None
-        self.error_frame = False
-
-    def take(self, line: str) -> Iterator[str]:
-        """Yield the texts of one line of a body."""
-        try:
-            body = json.loads(line.removeprefix("data:"))
-        except (ValueError, RecursionError):
+        taking.raw(decoder.decode(piece))
+        size += len(piece)
+        if size > LARGEST:
+            taking.fault = f"an answer larger than {LARGEST >> 20} MiB"
             return
-        if not isinstance(body, dict):
-            return
-        rid = body.get("id")
-        if (
-            isinstance(rid, str)
-            and 0 < len(rid) <= _LONGEST_ID
-            and not any(c.isspace() for c in rid)
-        ):
-            self.request_id = rid
-        self.error_frame |= body.get("object") == "error" or "error" in body
-        usage = body.get("usage")
-        if isinstance(usage, dict):
-            self.prompt_tokens = _count(usage.get("prompt_tokens"), self.prompt_tokens)
-            self.completion_tokens = _count(usage.get("completion_tokens"), self.completion_tokens)
-        choices = body.get("choices")
-        for choice in choices if isinstance(choices, list) else ():
-            yield from _texts(choice)
+        yield piece
 
 
-def _texts(choice: Any) -> Iterator[str]:
-    if not isinstance(choice, dict):
-        return
-    for part in (choice.get("delta"), choice.get("message"), choice):
-        if isinstance(part, dict):
-            for name in ("content", "text", "reasoning_content"):
-                if isinstance(part.get(name), str):
-                    yield part[name]
+async def _take_whole(pieces: AsyncIterator[bytes], taking: Taking) -> None:
+    taking.take(b"".join([piece async for piece in pieces]))
 
 
-def _count(value: Any, before: int | None) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else before
+async def _take_frames(pieces: AsyncIterator[bytes], taking: Taking) -> None:
+    parts: list[bytes] = []
+    async for piece in pieces:
+        *ended, begun = piece.split(b"\n")
+        for line in ended:
+            taking.take(b"".join([*parts, line]).removeprefix(b"data:"))
+            parts = []
+        parts.append(begun)
+    taking.take(b"".join(parts).removeprefix(b"data:"))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+FILL = "fill"
+EDGES = ("limit - 1", "limit", "limit + 1", "pool", "pool + 1", "context - 1")
+"""Names of the lengths that tell the sides apart."""
 FILL_SHARE = 0.97
 """Filling prompts stay clear of the limit, where an engine may refuse or hang."""
 
@@ -31,7 +34,7 @@ class Step:
 def steps(sizes: Sizes, fill: int) -> Iterator[Step]:
     """Yield the requests of a run; ``fill`` prompts of each account fill the pages first."""
     for number in range(2 * fill):
-        yield Step("fill", int(sizes.limit * FILL_SHARE), number % 2, stream=False)
+        yield Step(FILL, int(sizes.limit * FILL_SHARE), number % 2, stream=False)
     for name, tokens in _edges(sizes):
         for stream in (False, True):
             for account in (0, 1):
@@ -40,16 +43,10 @@ def steps(sizes: Sizes, fill: int) -> Iterator[Step]:
 
 def _edges(sizes: Sizes) -> list[tuple[str, int]]:
     """Return the lengths that tell the sides apart, each once, in rising order."""
-    named = {
-        "limit - 1": sizes.limit - 1,
-        "limit": sizes.limit,
-        "limit + 1": sizes.limit + 1,
-        "pool": sizes.pool,
-        "pool + 1": sizes.pool + 1,
-        "context - 1": sizes.window - 1,
-    }
+    limit, pool = sizes.limit, sizes.pool
+    lengths = (limit - 1, limit, limit + 1, pool, pool + 1, sizes.window - 1)
     once: dict[int, str] = {}
-    for name, tokens in named.items():
+    for name, tokens in zip(EDGES, lengths, strict=True):
         if tokens < sizes.window:
             once.setdefault(tokens, name)
     return [(name, tokens) for tokens, name in sorted(once.items())]

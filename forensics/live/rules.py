@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from forensics.live.textfile import FOREIGN, LAST_RUN
+from forensics.live.textfile import FOREIGN, LAST_RUN, PASSED
 
 
 @dataclass(frozen=True)
@@ -33,30 +33,32 @@ def rules(headroom: str) -> list[Rule]:
     """Return the rules; the pool has to be ``headroom`` times the window."""
     fewer = f"{_PROMPTS.format(side='prefill')} < 0.98 * {_PROMPTS.format(side='decode')}"
     p5, before = _P5.format(offset=""), _P5.format(offset=" offset 1d")
-    pool = "sglang:max_total_num_tokens"
-    smallest = 'min by (model_name) ({pool}{{engine_type="{side}"}})'
-    pair = " < on (model_name) ".join(
-        smallest.format(pool=pool, side=side) for side in ("prefill", "decode")
+    pool, window = "sglang:max_total_num_tokens", "sglang:context_len"
+    smallest = f'min by (model_name) ({pool}{{engine_type="prefill"}})'
+    largest = f'max by (model_name) ({pool}{{engine_type="decode"}})'
+    pair = (
+        f"{smallest} < on (model_name) {largest} and on (model_name) "
+        f"{smallest} < on (model_name) max by (model_name) ({window})"
     )
     return [
         Rule(
             "KvPoolSmallerThanWindow",
-            f"{pool} < {headroom} * sglang:context_len",
+            f"{pool} < {headroom} * {window}",
             "0m",
             "The KV pool of {{ $labels.instance }} is smaller than the window it advertises.",
         ),
         Rule(
             "KvPoolUnknown",
-            f"absent({pool})",
+            f"absent({pool}) or ({window} unless {pool}) or ({pool} unless {window})",
             "10m",
-            "No engine reports the size of its KV pool: it cannot be compared with the window.",
+            "An engine does not report both KV pool and window: they cannot be compared.",
         ),
         Rule(
             "DecodeAcceptsWhatPrefillRejects",
             pair,
             "0m",
-            "The smallest prefill pool of {{ $labels.model_name }} is below the smallest decode "
-            "pool: decode accepts prompts that prefill rejects.",
+            "The smallest prefill pool of {{ $labels.model_name }} is below its window and below a "
+            "decode pool: decode accepts prompts that prefill rejects.",
         ),
         Rule(
             "PrefillCountsFewerTokensThanDecode",
@@ -77,6 +79,12 @@ def rules(headroom: str) -> list[Rule]:
             f"{FOREIGN} > 0",
             "0m",
             "A canary marker turned up in the answer to another request.",
+        ),
+        Rule(
+            "CanaryFailed",
+            f"{PASSED} == 0",
+            "0m",
+            "The last canary run did not pass: it was blind, or a prompt was not clearly refused.",
         ),
         Rule(
             "CanaryNotRun",

@@ -1,9 +1,13 @@
 """The gate against everything a server can answer: a pass only where pool and window are said."""
 
 import asyncio
+import contextlib
+import gzip
 import json
+import socket
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +23,9 @@ from forensics.lab.engine.service import served
 SMALL, ENOUGH, WINDOW = 681_280, 2_040_000, 1_048_576
 SECRET = "sk-SYNTHETIC-SECRET-DO-NOT-STORE"
 INFO = {
-    "version": "0.5.19", "api_key": SECRET, "page_size": 64, "context_length": WINDOW,
-    "disaggregation_mode": "prefill",
+    "version": "0.5.19", "api_key": SECRET, "admin_api_key": SECRET, "page_size": 64,
+    "context_length": WINDOW, "disaggregation_mode": "prefill",
+    "launch_command": f"python -m sglang.launch_server --api-key {SECRET}",
 }  # fmt: skip
 
 
@@ -152,6 +157,29 @@ WRONG = {
     "window zero": GOOD | {"context_length": 0},
     "window text": GOOD | {"context_length": "1048576"},
     "limit odd": GOOD | {"max_req_input_len": "none"},
+    "pool NaN": GOOD | {"max_total_num_tokens": float("nan")},
+    "pool infinite": GOOD | {"max_total_num_tokens": float("inf")},
+    "pool without bound": GOOD | {"max_total_num_tokens": 2**63 - 1},
+    "pool huge": GOOD | {"max_total_num_tokens": 10**400},
+    "pool of too many digits": json.dumps(GOOD).replace(str(ENOUGH), "9" * 5_000),
+    "pool in a list": GOOD | {"max_total_num_tokens": [ENOUGH]},
+    "pool twice": json.dumps(INFO)[:-1]
+    + f', "max_total_num_tokens": {SMALL}, "max_total_num_tokens": {ENOUGH}}}',
+    "limit true": GOOD | {"max_req_input_len": True},
+    "page zero": GOOD | {"page_size": 0},
+    "two windows": GOOD | {"max_model_len": 8_192},
+    "fewer ranks than there are": INFO | {"dp_size": 8} | states(ENOUGH, ENOUGH),
+    "only the first rank": GOOD | {"dp_size": 8},
+    "no ranks listed": GOOD | {"dp_size": 2, "internal_states": []},
+    "one rank silent": GOOD | {"internal_states": [*states(ENOUGH)["internal_states"], {}]},
+    "rank also odd": GOOD | {"internal_states": [{"max_total_num_tokens": SECRET}]},
+    "ranks are zero": GOOD | {"internal_states": 0},
+    "router without servers": {"prefill": [], "decode": []},
+    "router with half a server": {"prefill": [GOOD], "decode": [INFO]},
+    "no UTF-8": web.Response(body=json.dumps(GOOD).encode() + b"\xff"),
+    "packed": web.Response(
+        body=gzip.compress(json.dumps(GOOD).encode()), headers={"Content-Encoding": "gzip"}
+    ),
     "a list": [GOOD],
     "a number": 7,
     "empty": "",
@@ -181,6 +209,37 @@ def test_the_older_address_is_asked_where_the_newer_one_is_not_there(server, sai
     assert server.asked == ["/server_info", "/get_server_info"]
 
 
+@pytest.fixture
+def other() -> Iterator[Server]:
+    other = Server()
+    yield other
+    other.stop()
+
+
+def test_a_redirect_sends_neither_request_nor_key_to_another_host(server, other, said, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    other.answers["/server_info"] = GOOD
+    for status in (301, 302, 303, 307, 308):
+        moved = web.Response(status=status, headers={"Location": f"{other.url}/server_info"})
+        server.answers["/server_info"] = moved
+        code, text = said(server.url, "--api-key-env", "MY_KEY")
+        assert (code, "a redirect; it is not followed" in text) == (11, True)
+    assert other.asked == []
+
+
+def test_an_answer_that_unpacks_to_much_is_never_unpacked(server, said):
+    bomb = gzip.compress(b" " * (200 << 20), 1)
+    packed = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
+    server.answers["/server_info"] = web.Response(body=bomb, headers=packed)
+    tracemalloc.start()
+    try:
+        code, text = said(server.url)
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
+    assert (code, "compressed" in text) == (11, True)
+
+
 def test_an_answer_without_end_is_given_up_within_bounds(server, said):
     async def endless(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse()
@@ -197,12 +256,50 @@ def test_an_answer_without_end_is_given_up_within_bounds(server, said):
             await asyncio.sleep(0.1)
         return response
 
-    for answer, reason in ((endless, "larger than 8 MiB"), (slow, "no whole answer within 0.5 s")):
+    for answer, reason in ((endless, "larger than 4 MiB"), (slow, "no whole answer within 0.5 s")):
         server.answers["/server_info"] = answer
         begun = time.monotonic()
-        code, text = said(server.url, "--timeout", "5" if answer is endless else "0.5")
+        tracemalloc.start()
+        try:
+            code, text = said(server.url, "--timeout", "5" if answer is endless else "0.5")
+            assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        finally:
+            tracemalloc.stop()
         assert (code, reason in text) == (11, True)
         assert time.monotonic() - begun < 6
+
+
+RAW = {
+    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n",
+    "closed at once": b"",
+    "closed in the head": b"HTTP/1.1 200 OK\r\nContent-Le",
+    "closed in the body": b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{",
+    "a length below zero": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n{}",
+    "a chunk without a size": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "a long header": b"HTTP/1.1 200 OK\r\nX: " + b"x" * (8 << 20),
+    "many headers": b"HTTP/1.1 200 OK\r\n" + b"X: x\r\n" * (1 << 20),
+    "only interim answers": b"HTTP/1.1 102 Processing\r\n\r\n" * 20_000,
+}
+
+
+@pytest.mark.parametrize("case", RAW)
+def test_what_is_no_whole_http_answer_fails_closed(said, case):
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        client, _ = listener.accept()
+        with client, contextlib.suppress(OSError):
+            client.recv(65_536)
+            client.sendall(RAW[case])
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    try:
+        code, text = said(f"http://127.0.0.1:{listener.getsockname()[1]}", "--timeout", "1")
+    finally:
+        thread.join(10)
+        listener.close()
+    assert (code, len(text.splitlines()), ": failed: " in text) == (11, 1, True)
 
 
 def test_nobody_there_or_no_address_fails(said):
@@ -216,16 +313,60 @@ def test_nobody_there_or_no_address_fails(said):
         assert (code, ": failed: " in text) == (11, True)
 
 
+def vllm(*blocks: object) -> str:
+    """A scrape of a server with so many engines."""
+    samples = (
+        f'vllm:cache_config_info{{block_size="16",num_gpu_blocks="{number}",engine="{n}"}} 1.0'
+        for n, number in enumerate(blocks)
+    )
+    return "\n".join(["# TYPE vllm:cache_config_info gauge", *samples, ""])
+
+
+MODELS = {"data": [{"id": "m", "max_model_len": WINDOW}, {"id": "lora", "parent": "m"}]}
+
+
 def test_vllm_is_read_from_its_metrics_and_models(server, said):
-    sample = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="127500",engine="0"} 1.0'
-    server.answers["/metrics"] = f"# TYPE vllm:cache_config_info gauge\n{sample}\n"
-    server.answers["/v1/models"] = {"data": [{"id": "m", "max_model_len": WINDOW}]}
+    server.answers |= {"/metrics": vllm(127_500), "/v1/models": MODELS}
+    for url in (server.url, f"{server.url}/metrics"):
+        code, text = said(url)
+        assert (code, "2,040,000 is 1.95 of the window 1,048,576" in text) == (0, True)
+    server.answers["/metrics"] = vllm(127_500, 42_580)
     code, text = said(server.url)
-    assert (code, "2,040,000" in text) == (0, True)
-    server.answers["/metrics"] = sample.replace("127500", "None")
+    assert (code, "(2 of 2): failed: pool 681,280" in text) == (11, True)
+
+
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        "up 1",
+        vllm("None"),
+        vllm(0),
+        vllm(-5),
+        vllm("12_7500"),
+        vllm(10**14),
+        vllm(127_500, "?"),
+        vllm(127_500) + "vllm:cache_config_info 1.0",
+        vllm(127_500).replace("num_gpu_blocks", "blocks"),
+        vllm(127_500).replace('engine="0"', 'num_gpu_blocks="127500"'),
+        vllm(127_500).replace("} 1.0", "} 0.0"),
+    ],
+)
+def test_vllm_metrics_that_do_not_say_the_pool_fail(server, said, metrics):
+    server.answers |= {"/metrics": metrics, "/v1/models": MODELS}
+    code, text = said(server.url)
+    assert (code, len(text.splitlines()), ": failed: " in text) == (11, 1, True)
+
+
+@pytest.mark.parametrize("models", [{}, {"data": []}, {"data": [{"id": "m"}]}, {"data": ["m"]}])
+def test_vllm_without_a_window_fails(server, said, models):
+    server.answers |= {"/metrics": vllm(127_500), "/v1/models": models}
     assert said(server.url)[0] == 11
-    server.answers["/metrics"] = "up 1"
-    assert said(server.url)[0] == 11
+
+
+def test_the_larger_of_two_windows_counts(server, said):
+    server.answers["/server_info"] = GOOD
+    assert said(server.url, "--context", "4096")[0] == 0
+    assert said(server.url, "--context", "2000000")[0] == 11
 
 
 def test_a_stated_path_and_window_serve_an_engine_that_nobody_knows(server, said):
@@ -244,8 +385,17 @@ def test_a_decode_that_accepts_what_prefill_rejects_is_the_dangerous_pair(server
     assert code == 11
     assert "accepts prompts of 681,274 to 1,048,569 tokens that" in text
     assert "the smallest limit is 681,274 tokens" in text
+    assert "-prefill-0 rejects" in text
+    assert "-decode-0 accepts" in text
     server.answers["/server_info"] = {"prefill": [GOOD], "decode": [decode]}
     assert said(server.url)[0] == 0
+
+
+def test_who_says_no_role_is_named_where_pairs_are_compared(server, other, said):
+    server.answers["/server_info"] = GOOD
+    other.answers["/server_info"] = GOOD | {"disaggregation_mode": None}
+    code, text = said(f"one={server.url}", f"two={other.url}")
+    assert (code, "two says no role" in text) == (0, True)
 
 
 def test_the_record_is_evidence_that_a_report_reads(server, said, tmp_path):
@@ -260,6 +410,32 @@ def test_the_record_is_evidence_that_a_report_reads(server, said, tmp_path):
     (tmp_path / "log.ndjson").write_text(json.dumps(row))
     case = forensics.read_logs(record, tmp_path / "log.ndjson")
     assert case.affected.polars()["input_limit_tokens"].to_list() == [681_274]
+
+
+def test_a_record_has_one_line_a_server_and_the_smallest_rank_speaks(server, said, tmp_path):
+    prefill, decode = INFO | states(SMALL, ENOUGH), GOOD | {"disaggregation_mode": "decode"}
+    server.answers["/server_info"] = {"prefill": [prefill], "decode": [decode]}
+    record = tmp_path / "gate.ndjson"
+    code, text = said(f"r={server.url}", "--record", str(record))
+    assert (code, "r-prefill-0 (1 of 2): failed" in text) == (11, True)
+    rows = [json.loads(line) for line in record.read_text().splitlines()]
+    assert [(row["node"], row["role"], row["pool_tokens"]) for row in rows] == [
+        ("r-prefill-0", "prefill", SMALL),
+        ("r-decode-0", "decode", ENOUGH),
+    ]
+
+
+def test_no_secret_is_shown_or_stored_whatever_holds_it(server, said, tmp_path, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    server.answers["/server_info"] = GOOD | {"version": SECRET, "disaggregation_mode": SECRET}
+    record, host = tmp_path / "gate.ndjson", server.url.removeprefix("http://")
+    for url in (f"http://me:{SECRET}@{host}", f"{server.url}?key={SECRET}", f"{host}?key={SECRET}"):
+        for more in ((), ("--json",)):
+            assert said(url, "--record", str(record), *more)[0] == 0
+    assert said(server.url, "--api-key-env", "MY_KEY", "--json")[0] == 0
+    assert said(f"http://me:{SECRET}@{host}", "--api-key-env", "MY_KEY")[0] == 2
+    assert SECRET not in record.read_text()
+    assert set(server.asked) == {"/server_info"}
 
 
 def test_the_environment_names_the_engine_and_the_key(server, said, monkeypatch):
@@ -277,8 +453,12 @@ def test_the_environment_names_the_engine_and_the_key(server, said, monkeypatch)
 
 
 def test_usage_that_would_let_anything_pass_is_refused(server, said):
-    for factor in ("0.5", "x", "1/0"):
+    for factor in ("0.5", "x", "1/0", "nan", "inf", "-2", "1e999999999"):
         assert said(server.url, "--headroom", factor)[0] == 2
+    for timeout in ("0", "-1", "nan", "inf"):
+        assert said(server.url, "--timeout", timeout)[0] == 2
+    assert said("http://[bad")[0] == 2
+    assert server.asked == []
 
 
 @pytest.mark.parametrize(("pool", "code"), [(2_560, 11), (8_192, 0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, TypeAlias
 
 from forensics.lab.engine.journal import MODEL
@@ -10,6 +11,7 @@ from forensics.lab.engine.requests import Answer, Ask
 from forensics.lab.engine.words import tokens_of
 
 Body: TypeAlias = dict[str, Any]
+_ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 class BadBodyError(ValueError):
@@ -30,9 +32,15 @@ def ask_of(kind: str, body: Body, tenant: str) -> Ask:
     settings = body.get("sampling_params") or {} if kind == "generate" else body
     wanted = settings.get("max_new_tokens" if kind == "generate" else "max_tokens") or 64
     rid = body.get("rid")
-    if not isinstance(wanted, int) or not (rid is None or isinstance(rid, str)):
-        raise BadBodyError("max_tokens is a number and rid a text")
-    return Ask(tenant, tuple(tokens_of(_text(kind, body))), wanted, rid)
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
+        raise BadBodyError("max_tokens is a number")
+    # It is logged: no line break, no text.
+    if rid is not None and not (isinstance(rid, str) and _ID.fullmatch(rid)):
+        raise BadBodyError("rid is a word of letters and digits")
+    words = tuple(tokens_of(_text(kind, body)))
+    if not words:
+        raise BadBodyError("the prompt is empty")
+    return Ask(tenant, words, wanted, rid)
 
 
 def _text(kind: str, body: Body) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 from forensics.lab.engine.link import TransferFailedError
 from forensics.lab.engine.options import EngineOptions
 from forensics.lab.engine.reserve import Held, Reserve
 from forensics.lab.engine.words import answer
-
-Emit = Callable[[str], Awaitable[None]]
+from forensics.lab.engine.work import Emit
 
 
 class Decode:

@@ -14,6 +14,7 @@ from forensics.lab.records import Epoch, GatewayEntry, Handoff, NodeHistory
 
 PREFILL, DECODE = "prefill-01", "decode-01"
 MODEL = "glm-5.3"
+_TRUNCATE = "'allow_auto_truncate'"
 
 
 def now() -> Micros:
@@ -32,7 +33,10 @@ class Journal:
     def started(self, node: NodeHistory, epoch: Epoch, options: EngineOptions) -> None:
         """Write a server's start-up lines."""
         context, page = options.context_tokens, options.page_tokens
-        self.say(node.name, text.server_args(node, epoch, context, page))
+        settings = text.server_args(node, epoch, context, page)
+        if options.auto_truncate and node.role == "prefill":
+            settings = settings.replace(f"{_TRUNCATE}: False", f"{_TRUNCATE}: True")
+        self.say(node.name, settings)
         self.say(node.name, text.kv_allocated(epoch), rank=" TP0")
         self.say(node.name, text.pool_summary(epoch, context), rank=" TP0")
         self.say(node.name, "The server is fired up and ready to roll!")

@@ -12,6 +12,10 @@ class TransferFailedError(Exception):
     """The hand-off broke, and both sides know it."""
 
 
+class ClientLeftError(Exception):
+    """The client hung up while pages were on their way."""
+
+
 class Link:
     """Copies whole pages, rows that nobody meant to send included."""
 
@@ -25,7 +29,7 @@ class Link:
         """Copy ``pages`` over the first of ``reserved``.
 
         Returns:
-            Pages that arrived, and the side that died on the way, if one did.
+            Pages that arrived, and what befell them.
         """
         fault = self._fault(len(pages))
         if fault is LinkFault.DELAY:
@@ -37,6 +41,7 @@ class Link:
             LinkFault.TRUNCATE: list(numbers[: len(pages) // 2]),
             LinkFault.KILL_PREFILL: list(numbers[: len(pages) // 2]),
             LinkFault.KILL_DECODE: list(numbers[: len(pages) // 2]),
+            LinkFault.CLIENT_CANCEL: list(numbers[: len(pages) // 2]),
         }.get(fault, list(numbers))
         for number in arriving:
             target.page(reserved[number])[:] = source.page(pages[number])

@@ -17,11 +17,13 @@ class LinkFault(StrEnum):
     TRUNCATE = "truncate"
     """The second half never arrives; the sender does not notice."""
     DELAY = "delay"
-    """The pages arrive after decode has given up."""
+    """The pages arrive after decode has given up; until then nobody gets those reserved."""
     KILL_PREFILL = "kill-prefill"
     """Prefill dies when half of the pages are sent."""
     KILL_DECODE = "kill-decode"
     """Decode dies when half of the pages have arrived, and starts anew."""
+    CLIENT_CANCEL = "client-cancel"
+    """The client leaves when half of the pages have arrived."""
 
 
 @dataclass(frozen=True)

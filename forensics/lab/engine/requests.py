@@ -19,7 +19,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the client gets. ``words`` is empty where ``error`` says why."""
+    """What the client gets: the words that left, and where ``error`` is set why no more did."""
 
     request_id: str
     status: int

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from forensics.lab.engine.memory import Memory
 
@@ -20,6 +21,8 @@ class Held:
     tokens: int
     growth: int
     """Pages that it may still grow by."""
+    arriving: asyncio.Future[Any] | None = None
+    """A transfer that may still write into the pages, or read from them."""
 
 
 class Reserve:
@@ -30,6 +33,7 @@ class Reserve:
         self._page = page_tokens
         self._room = asyncio.Condition()
         self._promised = 0
+        self._late: set[asyncio.Future[None]] = set()
         self.memory = self._make()
 
     def restart(self) -> None:
@@ -51,7 +55,9 @@ class Reserve:
         try:
             yield held
         finally:
-            await asyncio.shield(self._release(held))
+            releasing = self._give_back(held)
+            if held.arriving is None or held.arriving.done():
+                await asyncio.shield(releasing)
 
     def write(self, held: Held, at: int, token: str) -> None:
         """Write one token; take a page more where the last one is full."""
@@ -64,7 +70,16 @@ class Reserve:
     def _fits(self, tokens: int, growth: int) -> bool:
         return -(-tokens // self._page) + growth + self._promised <= self.memory.available
 
+    def _give_back(self, held: Held) -> asyncio.Future[None]:
+        """Release pages, whoever waits for it: at once, or when nothing can reach them."""
+        releasing = asyncio.ensure_future(self._release(held))
+        self._late.add(releasing)
+        releasing.add_done_callback(self._late.discard)
+        return releasing
+
     async def _release(self, held: Held) -> None:
+        if held.arriving is not None:
+            await asyncio.wait({held.arriving})
         async with self._room:
             if not self.lost(held):
                 held.memory.give_back(held.pages)

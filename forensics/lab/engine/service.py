@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from forensics.lab.engine.journal import MODEL
 from forensics.lab.engine.requests import Answer, Ask
 
 LARGEST_BODY = 64 << 20
+_LEFT = 499
 _KINDS = {
     "/v1/chat/completions": "chat",
     "/v1/completions": "completions",
@@ -46,7 +46,10 @@ async def served(
         port: of the router; the servers take the next two. 0 takes any that are free.
     """
     apps = (_router(engine, accounts), _node(engine, "prefill"), _node(engine, "decode"))
-    runners = [web.AppRunner(app, handler_cancellation=True, access_log=None) for app in apps]
+    runners = [
+        web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=2.0)
+        for app in apps
+    ]
     try:
         urls = []
         for number, runner in enumerate(runners):
@@ -119,11 +122,11 @@ class _Endpoint:
         try:
             body = await request.json()
             ask = self._engine.named(bodies.ask_of(self._kind, body, tenant))
-        except (ValueError, AttributeError):
+        except (ValueError, AttributeError, RecursionError):
             return web.json_response({"message": "unreadable body", "code": 400}, status=400)
         if body.get("stream"):
             return await self._stream(request, ask)
-        return _told(self._kind, await self._engine.answer(ask))
+        return _told(request, self._kind, await self._engine.answer(ask))
 
     async def _stream(self, request: web.Request, ask: Ask) -> web.StreamResponse:
         """Send words as they come; a request that ends before its first word has a status."""
@@ -133,14 +136,11 @@ class _Endpoint:
             if not response.prepared:
                 await response.prepare(request)
             frame = bodies.piece(self._kind, str(ask.request_id), f"{word} ")
-            try:
-                await response.write(f"data: {json.dumps(frame)}\n\n".encode())
-            except ConnectionError:
-                raise asyncio.CancelledError from None
+            await response.write(f"data: {json.dumps(frame)}\n\n".encode())
 
         answer = await self._engine.answer(ask, emit)
         if not response.prepared:
-            return _told(self._kind, answer)
+            return _told(request, self._kind, answer)
         if answer.error is not None:
             await response.write(f"data: {json.dumps(bodies.error(answer))}\n\n".encode())
         else:
@@ -149,7 +149,9 @@ class _Endpoint:
         return response
 
 
-def _told(kind: str, answer: Answer) -> web.Response:
+def _told(request: web.Request, kind: str, answer: Answer) -> web.Response:
+    if answer.status == _LEFT and request.transport is not None:
+        request.transport.abort()
     if answer.error is not None:
         return web.json_response(bodies.error(answer), status=answer.status)
     return web.json_response(bodies.whole(kind, answer))

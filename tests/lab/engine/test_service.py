@@ -13,7 +13,8 @@ from urllib.request import Request, urlopen
 import aiohttp
 import pytest
 
-from forensics.lab.engine import EngineOptions, LabEngine
+from forensics.cli import run
+from forensics.lab.engine import EngineOptions, LabEngine, LinkFault
 from forensics.lab.engine.service import Addresses, served
 
 KEYS = {"lab-key-a": "lab-a", "lab-key-b": "lab-b"}
@@ -78,6 +79,24 @@ def test_a_streamed_answer_has_the_same_words_and_ends(tmp_path):
     assert [one.tenant for one in engine.served] == ["lab-a"]
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("/v1/completions", {"prompt": "x mark-0000000c"}),
+        ("/generate", {"text": "x mark-0000000c"}),
+    ],
+)
+def test_the_other_addresses_stream_too(tmp_path, path, asked):
+    async def use(client, at):
+        async with client.post(at.router + path, json={**asked, "stream": True}) as got:
+            frames = [line[6:] async for line in got.content if line.startswith(b"data: {")]
+        bodies = [json.loads(frame) for frame in frames[:-1]]
+        words = [body["text"] if "text" in body else body["choices"][0]["text"] for body in bodies]
+        assert "".join(words).split()[3] == "mark-0000000c"
+
+    drill(tmp_path, use)
+
+
 @pytest.mark.parametrize("stream", [True, False])
 def test_what_cannot_fit_is_a_400_with_the_engines_error_when_retired(tmp_path, stream):
     async def use(client, at):
@@ -102,6 +121,11 @@ def test_who_has_no_account_or_sends_nonsense_is_told_so(tmp_path):
             [],
             "x",
             {"messages": [], "max_tokens": "y"},
+            chat("x", max_tokens=True),
+            chat("x", max_tokens=-1),
+            chat("x", rid="a\n[2030-01-01 00:00:00] b"),
+            chat("x", rid="said in words"),
+            chat(),
         ):
             async with client.post(url, json=body) as got:
                 assert got.status == 400
@@ -156,4 +180,20 @@ def test_the_command_serves_until_it_is_told_to_stop_and_writes_the_truth(tmp_pa
         _, told = child.communicate(timeout=20)
     assert child.returncode == 0
     assert b"1 answers, 0 held markers of others" in told
-    assert (logs / "truth.csv").read_text().splitlines()[1].endswith(",one,2,0")
+    assert (tmp_path / "logs-truth.csv").read_text().splitlines()[1].endswith(",one,2,0")
+
+
+def test_a_link_that_loses_the_client_hangs_up_on_it(tmp_path):
+    async def use(client, at):
+        with pytest.raises(aiohttp.ClientError):
+            await client.post(f"{at.router}/v1/completions", json={"prompt": "w " * 200})
+
+    assert drill(tmp_path, use, link_fault=LinkFault.CLIENT_CANCEL, link_fault_every=1).served == []
+    (record,) = (tmp_path / "logs" / "gateway.ndjson").read_text().splitlines()
+    assert json.loads(record)["http_status"] == 499
+
+
+def test_sizes_that_no_engine_can_have_are_refused(tmp_path):
+    for odd in (("--page", "0"), ("--prefill-pool", "100"), ("--context", "6")):
+        assert run(["lab", "serve", "--logs", str(tmp_path / "logs"), *odd]) == 2
+    assert not (tmp_path / "logs").exists()
