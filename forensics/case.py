@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from datetime import UTC, datetime
 from functools import cached_property, partial
@@ -21,7 +20,8 @@ from forensics.exposure import Exposure
 from forensics.incident import Incident, load
 from forensics.lineage import lineage
 from forensics.manifest import Run, arguments, incident_file
-from forensics.sources.files import Input, expand, settings_of
+from forensics.scratch import scratch_folder
+from forensics.sources.files import Input, expand, reading_order, settings_of
 from forensics.sources.overlap import distinct
 from forensics.sources.reading import Progress, Reading, Shard, read_shard
 from forensics.sources.settings import adopted
@@ -208,8 +208,8 @@ def read_inputs(
     inputs, run.left_out = distinct(inputs, incident)
     run.held = {source.number: source.stored for source in inputs if source.stored is not None}
     begun = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
-        reading = _read(inputs, incident, Path(folder), format_name, workers, progress)
+    with scratch_folder() as folder:
+        reading = _read(inputs, incident, folder, format_name, workers, progress)
         run.seconds["read"] = time.perf_counter() - begun
         _refuse_nothing(reading)
         begun = time.perf_counter()
@@ -229,6 +229,8 @@ def _read(
     size = sum(source.size for source in inputs)
     if workers is None:
         workers = runners.available_workers() if size >= PARALLEL_FROM else 1
+    # In the order of archives: each is gone through once.
+    inputs = sorted(inputs, key=reading_order)
     shards = [Shard((source,), incident, folder, format_name) for source in inputs]
     told = progress or (lambda _bytes, _records: None)
     if workers <= 1 or any(source.path is None for source in inputs):  # stdin is this process's
@@ -236,14 +238,14 @@ def _read(
     else:
         states = runners.run(read_shard, shards, workers, lambda at: told(inputs[at].size, 0))
     reading = Reading()
-    for state in states:
+    for state in sorted(states, key=lambda state: state.files[0].number):
         reading = reading.merge(state)
     return reading
 
 
 def _refuse_nothing(reading: Reading) -> None:
     """Raise where no file was recognised and held a record: a report on nothing looks clean."""
-    if any(f.format is not None and (f.kept or f.unread) for f in reading.files):
+    if any(facts.recognised for facts in reading.files):
         return
     reasons = [
         f"{f.name}: {f.unread[0].reason if f.unread else 'no record in it'}" for f in reading.files

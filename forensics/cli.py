@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from importlib import import_module
@@ -11,6 +12,7 @@ from typing import cast
 import click
 
 from forensics._version import __version__
+from forensics.commands.say import say
 from forensics.errors import Exit, ForensicsError
 
 COMMANDS = (
@@ -46,10 +48,9 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except click.ClickException as error:
-        error.show(file=sys.stderr)
-        return Exit.USAGE
+        return _misused(error)
     except ForensicsError as error:
-        click.echo(f"forensics: {error}", err=True)
+        say(f"forensics: {error}", err=True)
         return error.exit_code
     except BrokenPipeError:
         return Exit.UNEXPECTED
@@ -57,12 +58,20 @@ def run(arguments: list[str]) -> int:
         raise
     except OSError as error:
         named = error.filename if isinstance(error.filename, str) else _place(error)
-        click.echo(f"forensics: {named}: {error.strerror or 'input or output error'}", err=True)
+        say(f"forensics: {named}: {error.strerror or 'input or output error'}", err=True)
         return Exit.UNEXPECTED
     except BaseException as error:  # noqa: BLE001 -- a panic is no Exception; its text may quote a record
         click.echo(f"forensics: unexpected {type(error).__name__} at {_place(error)}", err=True)
         return Exit.UNEXPECTED
     return int(result or 0)
+
+
+def _misused(error: click.ClickException) -> int:
+    text = io.StringIO()
+    error.show(file=text)
+    for line in text.getvalue().splitlines():
+        say(line, err=True)
+    return Exit.USAGE
 
 
 def _interrupted() -> int:

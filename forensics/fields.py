@@ -60,7 +60,7 @@ def identifier(text: pl.Expr) -> pl.Expr:
 
 
 def named(text: pl.Expr) -> pl.Expr:
-    """A tenant or model: one line, at most 256 characters, nothing like a secret."""
+    """A tenant or model: a label of one or a few words, nothing like a secret."""
     return ~unfit_name(text)
 
 

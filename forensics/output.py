@@ -10,14 +10,13 @@ ends with the process.
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from forensics import held
 from forensics.errors import OutputExistsError, UsageError
 
 _NEW, _OLD = "forensics-new-", "forensics-old-"
@@ -106,12 +105,12 @@ def remove_leftovers(target: Path) -> None:
 
 def _remove_leftover(path: Path, target: Path) -> None:
     try:
-        lock = _lock(path)
+        lock = held.hold(path)
     except OSError:
         return  # in use, gone, no folder, or locks do not work here: not certain, so left
     try:
         kept = path / target.name
-        if os.fstat(lock).st_uid != os.geteuid():
+        if not held.is_own(lock):
             return
         if f".{_OLD}" in path.name and kept.is_dir() and not os.path.lexists(target):
             kept.rename(target)
@@ -131,31 +130,8 @@ def _discard(hidden: Path) -> None:
 
 
 def _make(target: Path, kind: str) -> tuple[Path, int]:
-    """Make a hidden folder beside the target; hold it until the descriptor is closed."""
-    while True:
-        path = Path(tempfile.mkdtemp(prefix=f".{target.name}.{kind}", dir=target.parent))
-        try:
-            return path, _lock(path)
-        except (BlockingIOError, FileNotFoundError):
-            continue  # another run took the new folder for a leftover before it was locked
-        except OSError:
-            return path, os.open(path, os.O_RDONLY)  # without locks nobody removes leftovers
-
-
-def _lock(path: Path) -> int:
-    """Return a descriptor that holds a folder until it is closed.
-
-    Raises:
-        OSError: another process holds it, it is gone, or folders cannot be locked here.
-    """
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.lstat()  # it may have been removed before it could be locked
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+    """Make a hidden folder beside the target; it is held until the descriptor is closed."""
+    return held.make(f".{target.name}.{kind}", target.parent)
 
 
 def _sync(folder: Path) -> None:

@@ -91,11 +91,7 @@ def rejections(exposure: Exposure) -> pl.DataFrame:
 
 def capacity(analysis: Analysis, exposure: Exposure) -> pl.DataFrame:
     """Epochs with the gap of pool against window, and what changed at their start."""
-    epochs = analysis.capacity.epochs
-    changed: dict[tuple[str, str], list[str]] = {}
-    for change in exposure.changes:
-        text = f"{change.setting}: {change.before} -> {change.after}"
-        changed.setdefault((change.node, change.at), []).append(text)
+    epochs, changed = analysis.capacity.epochs, changes_at(exposure)
     stamp = as_time("effective_at").dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
     keys = epochs.select("node", stamp.alias("at")).iter_rows()
     return epochs.select(
@@ -118,8 +114,17 @@ def capacity(analysis: Analysis, exposure: Exposure) -> pl.DataFrame:
         "auto_truncate",
         "allocator",
         "config",
-        pl.Series("changed", ["; ".join(changed.get(key, [])) for key in keys], dtype=pl.String),
+        pl.Series("changed", [changed.get(key, "") for key in keys], dtype=pl.String),
     )
+
+
+def changes_at(exposure: Exposure) -> dict[tuple[str, str], str]:
+    """Return what changed at the start of an epoch, by its node and time."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for change in exposure.changes:
+        text = f"{change.setting}: {change.before} -> {change.after}"
+        found.setdefault((change.node, change.at), []).append(text)
+    return {key: "; ".join(texts) for key, texts in found.items()}
 
 
 def coverage(analysis: Analysis) -> pl.DataFrame:

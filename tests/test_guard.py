@@ -318,6 +318,7 @@ def test_ids_and_names_at_their_longest_pass():
     assert misfits(["x" * 128, "ü" * 128, "a-b_c/d:e"], fields.identifier) == 0
     assert misfits(["x" * 129, "", "\x7f", "\u00a0"], fields.identifier) == 3
     assert misfits(["x" * 256, "Ünïted Ltd. (a, b)", "a\tb", "=1"], fields.named) == 0
+    assert misfits(["summarise what my doctor wrote"], fields.named) == 1
     assert misfits(["x" * 257, "a\nb", "\x1b[31m", "\x85"], fields.named) == 4
 
 

@@ -160,7 +160,7 @@ def _sentence(item: Advice) -> str:
         parts.append(f"would name the tenant of {about}{count(item.names, 'request')}")
     if not parts:
         parts.append(_WITHOUT_COUNT.get(item.need, "would settle none of the requests read"))
-    silent = item.need in ("prefill side", "decode side") and bool(item.nodes)
+    silent = item.need in _SIDES and bool(item.nodes)
     where = f" ({named(item.nodes)})" if item.nodes and not silent else ""
     return (
         f"{item.action}{where}: {'; '.join(parts)}.{_silence(item) if silent else ''}{_age(item)}"
@@ -206,10 +206,15 @@ def _oldest(rows: pl.DataFrame) -> Day | None:
     return day_of(first) if isinstance(first, int) else None
 
 
+_SIDES = {
+    "prefill side": {"prefill"},
+    "decode side": {"decode"},
+    "both sides": {"prefill", "decode"},
+}
+
+
 def _silent(need: str, days: Iterable[NodeDay]) -> list[str]:
     """Return the nodes that are here and could have written what is needed, but did not."""
-    side = need.split(maxsplit=1)[0]
-    if side not in ("prefill", "decode"):
-        return []
-    quiet = {row.node for row in days if row.lines and not row.counts and side in row.sides}
+    sides = _SIDES.get(need, set())
+    quiet = {row.node for row in days if row.lines and not row.counts and sides & set(row.sides)}
     return sorted({server_of(node) for node in quiet})

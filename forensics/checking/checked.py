@@ -21,6 +21,7 @@ from forensics.exposure import stamp
 from forensics.incident import Incident, load
 from forensics.schema import TIERS
 from forensics.sources.files import expand, settings_of
+from forensics.sources.reading import ARCHIVE
 from forensics.sources.registry import by_name
 from forensics.sources.settings import adopted
 from forensics.wording import count
@@ -54,7 +55,7 @@ def check_logs(
     asked = load(incident)
     own = Path(incident) if isinstance(incident, str | Path) else None
     if format is not None:
-        by_name(format)
+        by_name(format, asked)
     allowed = budget or Budget()
     inputs = expand(*paths, leave_out=own)
     asked = adopted(asked, settings_of(inputs))
@@ -69,10 +70,10 @@ def check_logs(
         schema_version=SCHEMA_VERSION,
         budget=allowed.total,
         bytes_read=surveyed.read,
-        bytes_in_all=sum(seen.size for seen in surveyed.looks),
+        bytes_in_all=sum(s.size for s in surveyed.looks if s.source.archive is None),
         whole=surveyed.whole,
         complete=not missing,
-        recognised=any(entry.format is not None for entry in stock.files),
+        recognised=any(entry.format not in (None, ARCHIVE) for entry in stock.files),
         files=stock.files,
         formats=stock.formats,
         days=days,

@@ -14,7 +14,7 @@ Day = str
 
 
 class FileFound(Struct, frozen=True):
-    """One file; ``label`` is as much of its name as tells it from the others.
+    """One file; ``label`` is as much of its name as tells it from the others, as it is shown.
 
     ``node`` is told by its name, ``nodes`` are those that its records name. ``how`` says what
     was read of it; ``records`` counts lines or rows, exact where ``exact``;

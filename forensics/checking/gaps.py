@@ -14,6 +14,8 @@ from forensics.checking.judged import Judged
 from forensics.checking.presence import DAY, day_of, days_between
 from forensics.checking.survey import Survey
 from forensics.exposure import stamp
+from forensics.requests import JOINED
+from forensics.schema import ENGINE_HOP
 from forensics.wording import count
 
 _BUSY = 20
@@ -88,15 +90,30 @@ def _unpaired(found: Judged) -> Iterator[Gap]:
             "file have no record of prefill: a prefill node's logs may be missing."
         )
         yield Gap("partner_missing", sentence)
-    for side, other in (("prefill", "decode"), ("decode", "prefill"), ("engine", "the gateway")):
-        rows = found.rows.filter(pl.col("lost_side") == side)
-        if rows.height:
-            of = "either engine" if side == "engine" else side
+    lost = found.rows.group_by("lost_side", "told_by").len()
+    for side, told_by, what in _LOST_FROM:
+        rows = lost.filter(pl.col("lost_side") == side)
+        rows = rows if told_by is None else rows.filter(pl.col("told_by") == told_by)
+        if number := int(rows["len"].sum()):
             sentence = (
-                f"{count(rows.height, 'request')} of {other} without a record of {of}, though "
-                "logs with such records cover the time: a node's logs may be missing."
+                f"{count(number, 'request')} {what}, though logs with such records cover the "
+                "time: a node's logs may be missing."
             )
             yield Gap(f"unpaired_{side}", sentence)
+
+
+_LOST_FROM = (
+    ("prefill", None, "of decode without a record of prefill"),
+    ("decode", None, "of prefill without a record of decode"),
+    ("engine", "gateway", "of the gateway without a record of either engine"),
+    ("engine", JOINED, "of plain records without a record of either engine"),
+    (
+        "engine",
+        ENGINE_HOP,
+        "of which an engine's log holds a rejection or the like and no side's token count",
+    ),
+)
+"""The side that is not there, whose log names the request, and both in words."""
 
 
 def _not_logged(stock: Stock, days: list[NodeDay]) -> Iterator[Gap]:
@@ -130,7 +147,7 @@ def _tenants(found: Judged) -> Iterator[Gap]:
     if rows.height and rows["tenant_id"].null_count() == rows.height:
         sentence = (
             "No record names a tenant: whom to tell stays unknown (set [logs] tenant_from, "
-            "or add the gateway's log)."
+            "or add the log of a gateway, if there is one)."
         )
         yield Gap("no_tenants", sentence)
     elif found.nameless.height:

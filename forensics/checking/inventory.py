@@ -13,6 +13,8 @@ from forensics.checking.survey import Survey
 from forensics.exposure import stamp
 from forensics.observations import ensure
 from forensics.schema import OBSERVATION_COLUMNS
+from forensics.shown import shown, without_keys
+from forensics.sources.reading import ARCHIVE
 from forensics.sources.registry import FORMATS
 from forensics.verdicts import DECISIVE
 
@@ -150,8 +152,8 @@ def _file(seen: Look, told: _Told, span: Span | None, survey: Survey) -> FileFou
     facts = seen.facts
     bad = len(facts.unread) / facts.read if facts.read and facts.format else 0.0
     return FileFound(
-        name=seen.source.name,
-        label=seen.source.label or seen.source.name,
+        name=without_keys(seen.source.name),
+        label=shown(seen.source.label or seen.source.name),
         size=seen.size,
         bytes_read=seen.read,
         how=seen.how,
@@ -181,6 +183,8 @@ def _sure(seen: Look, bad: float) -> str:
     facts = seen.facts
     if facts.format is None:
         return "unknown"
+    if facts.format == ARCHIVE:
+        return "sure"
     if facts.detected_by == "stated":
         return "stated"
     read = facts.kept + sum(facts.ignored.values())

@@ -15,7 +15,8 @@ from forensics.checking import whatif
 from forensics.checking.inventory import Stock, rounded
 from forensics.checking.survey import Survey
 from forensics.observations import ensure
-from forensics.schema import AFFECTED_TIERS
+from forensics.requests import JOINED
+from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
 
 _LONGEST_ANSWER = 600_000_000
 """Microseconds after which an answer that prefill began is thought to be logged."""
@@ -27,8 +28,9 @@ _ENOUGH = 20
 class Judged:
     """``rows`` are the undecided requests that lack something which is not in the files.
 
-    They have ``weight``, how many requests of the whole files each stands for, and
-    ``lost_side``: prefill or decode, whose logs cover the time and do not have it.
+    They have ``weight``, how many requests of the whole files each stands for,
+    ``lost_side``: prefill or decode, whose logs cover the time and do not have it, and
+    ``told_by``: which hop's log names a request of which neither side's count is there.
     ``apart`` are those that only the sample leaves unpaired; ``lost`` is the share
     of hand-offs without a prefill record in times that were read of all files.
     """
@@ -67,7 +69,7 @@ def judged(survey: Survey, stock: Stock) -> Judged:
     requests = survey.analysis.requests
     rows = requests.filter(pl.col("tier").is_in(whatif.UNDECIDED)).sort("handoff")
     rows = ensure(rows, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
-    rows = rows.join(_weights(survey), on="handoff", how="left", maintain_order="left")
+    rows = rows.join(_behind(survey), on="handoff", how="left", maintain_order="left")
     rows = rows.with_columns(pl.col("weight").fill_null(1.0))
     rows = rows.with_columns(lost_side=_lost_side(survey, stock))
     only_sample = rows.select(
@@ -78,8 +80,8 @@ def judged(survey: Survey, stock: Stock) -> Judged:
     return Judged(requests, kept, apart, _lost(requests, survey))
 
 
-def _weights(survey: Survey) -> pl.DataFrame:
-    """Return how many requests each hand-off stands for.
+def _behind(survey: Survey) -> pl.DataFrame:
+    """Return how many requests each hand-off stands for, and which hop's log names it.
 
     Of a joined one the least of its files: all of its records had to be in the sample.
     """
@@ -88,7 +90,10 @@ def _weights(survey: Survey) -> pl.DataFrame:
         list(factors), list(factors.values()), default=1.0, return_dtype=pl.Float64
     )
     observed = survey.analysis.observations
-    return observed.group_by("handoff").agg(weight.min().alias("weight"))
+    told_by = pl.coalesce(
+        pl.when(pl.col("hop").eq(hop).any()).then(pl.lit(hop)) for hop in ("gateway", JOINED)
+    ).fill_null(ENGINE_HOP)
+    return observed.group_by("handoff").agg(weight.min().alias("weight"), told_by.alias("told_by"))
 
 
 def _known_lost(survey: Survey) -> pl.Expr:

@@ -12,9 +12,10 @@ from forensics.checking.memory import in_place_of
 from forensics.checking.sample import How, Range, Sample, take
 from forensics.incident import Incident
 from forensics.schema import CAPACITY_COLUMNS, MARKER_COLUMNS, OBSERVATION_COLUMNS
+from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened
 from forensics.sources.files import Input
-from forensics.sources.reading import FileFacts, Reading, Shard, read_shard
+from forensics.sources.reading import FileFacts, Reading, Shard, read_shard, tell_archive
 from forensics.sources.registry import detect
 
 CANNOT_BE_READ = "cannot be read"
@@ -65,6 +66,10 @@ def look(plan: Plan, told: Callable[[int], object] = lambda _: None) -> Look:
     """Return what a sample of one file shows; a file that cannot be read shows why."""
     if plan.source.stored is not None:
         return _held(plan, told)
+    if plan.source.archive is not None:
+        return _archive(plan.source, plan.source.archive)
+    if plan.source.member is not None and plan.source.member.refused is not None:
+        return _refused(plan)
     try:
         sample = take(plan.source, plan.share, told, plan.ranges, _names(plan.incident))
     except OSError as error:
@@ -114,6 +119,18 @@ def _held(plan: Plan, told: Callable[[int], object]) -> Look:
     return Look(plan.source, "whole", size, size, 1.0, reading.files[0], reading)
 
 
+def _archive(source: Input, archive: Contents) -> Look:
+    """Return what an archive itself is; its members are looked at one by one."""
+    facts = FileFacts(source.number, source.name, source.size)
+    tell_archive(archive, facts)
+    return Look(source, "whole", source.size, 0, 0.0, facts, Reading([facts]))
+
+
+def _refused(plan: Plan) -> Look:
+    reading = read_shard(Shard((plan.source,), plan.incident, plan.folder))
+    return Look(plan.source, "whole", 0, 0, 0.0, reading.files[0], reading)
+
+
 def _failed(plan: Plan, reason: str, sample: Sample | None = None) -> Look:
     facts = FileFacts(plan.source.number, plan.source.name, plan.source.size)
     facts.notes[reason] += 1
@@ -126,10 +143,10 @@ def _told_only(plan: Plan, sample: Sample) -> Look:
     facts = FileFacts(plan.source.number, plan.source.name, plan.source.size)
     with Opened(in_place_of(plan.source, sample.data)) as opened:
         found = detect(opened, plan.incident)
-    if isinstance(found, str):
-        facts.notes[found] += 1
+    if found.format is None:
+        facts.notes[found.reason] += 1
     else:
-        facts.format, facts.detected_by = found[0].name, found[1]
+        facts.format, facts.detected_by = found.format.name, found.reason
         facts.notes["one document without lines: cannot be sampled"] += 1
     seen = tuple(hazards.hazards(sample.data))
     reading = Reading([facts])

@@ -29,4 +29,4 @@ class InMemory:
 
 def in_place_of(source: Input, data: bytes) -> Input:
     """Return an input of the same number and name that holds other bytes."""
-    return replace(source, path=cast("Path", InMemory(data, source.name)))
+    return replace(source, path=cast("Path", InMemory(data, source.name)), member=None)

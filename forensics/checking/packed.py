@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from forensics.checking.memory import in_place_of
-from forensics.sources.blocks import DamagedStreamError, Opened
+from forensics.sources.archives.members import MemberStream
+from forensics.sources.blocks import Opened
 from forensics.sources.files import Input
+from forensics.sources.packing import DamagedStreamError
 
 _AT_LEAST = 8 << 20
 """Bytes unpacked of any file: a small one is then mostly read whole."""
@@ -38,7 +40,9 @@ def most(share: int) -> int:
     return max(_AT_LEAST, _TIMES * share)
 
 
-def chunks(file: BinaryIO, share: int, told: Callable[[int], object]) -> Iterator[bytes]:
+def chunks(
+    file: BinaryIO | MemberStream, share: int, told: Callable[[int], object]
+) -> Iterator[bytes]:
     """Yield the file's bytes in small chunks, no more than the share."""
     while share > 0 and (data := file.read(min(_CHUNK, share))):
         told(len(data))

@@ -34,7 +34,7 @@ _NEEDED = (
 
 def day_of(at: int) -> Day:
     """Return the day of a moment in microseconds."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).strftime("%Y-%m-%d")
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).date().isoformat()
 
 
 def days_between(first: int, last: int) -> list[int]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from forensics.checking.document import Check, FileFound, NodeDay
+from forensics.shown import shown
 from forensics.wording import count
 
 _MOST_FILES = 60
@@ -18,7 +19,7 @@ _MOSTLY = 0.95
 def text(check: Check) -> str:
     """Return the whole check as lines of text."""
     parts = [_headline(check), _files(check), _days(check), _gaps(check), _advice(check)]
-    parts.append("\n".join(check.notes))
+    parts.append("\n".join(map(shown, check.notes)))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -44,7 +45,7 @@ def _headline(check: Check) -> str:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return rows under a head, in columns as wide as they need to be."""
-    lines = [list(head), *map(list, rows)]
+    lines = [list(head), *([shown(cell) for cell in row] for row in rows)]
     widths = [max(len(line[at]) for line in lines) for at in range(len(head))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -54,9 +55,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def _files(check: Check) -> str:
     head = ("FILE", "SIZE", "READ", "FORMAT", "NODE", "SIDE", "FROM", "TO", "RECORDS", "UNREAD")
-    shown = check.files[:_MOST_FILES]
-    lines = [table((*head, "HOLDS"), (_file(entry) for entry in shown))]
-    lines += _more(len(check.files) - len(shown), "file")
+    first = check.files[:_MOST_FILES]
+    lines = [table((*head, "HOLDS"), (_file(entry) for entry in first))]
+    lines += _more(len(check.files) - len(first), "file")
     return "\n".join(lines)
 
 
@@ -107,8 +108,8 @@ def _days(check: Check) -> str:
     rows = list(_runs(check.days))
     if not rows:
         return ""
-    shown = rows[:_MOST_DAYS]
-    lines = [table((*head, "ALSO"), shown), *_more(len(rows) - len(shown), "row")]
+    first = rows[:_MOST_DAYS]
+    lines = [table((*head, "ALSO"), first), *_more(len(rows) - len(first), "row")]
     return "\n".join(lines)
 
 
@@ -142,7 +143,7 @@ def _share(share: float) -> str:
 def _gaps(check: Check) -> str:
     if not check.gaps:
         return "Nothing is missing."
-    return "\n".join(["MISSING", *(f"- {gap.sentence}" for gap in check.gaps)])
+    return "\n".join(["MISSING", *(f"- {shown(gap.sentence)}" for gap in check.gaps)])
 
 
 def _advice(check: Check) -> str:
@@ -151,7 +152,7 @@ def _advice(check: Check) -> str:
     kept: dict[str, str] = {}
     lines = ["NEXT: what is soon gone first, then what settles most; one source of each is enough"]
     for number, item in enumerate(check.advice, 1):
-        lines.append(f"{number}. {item.sentence}")
+        lines.append(f"{number}. {shown(item.sentence)}")
         for source in item.sources:
             mark = kept.setdefault(source.kept, chr(ord("a") + len(kept)))
             lines.append(f"   - {source.name}: {source.how} [{mark}]")

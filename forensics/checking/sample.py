@@ -10,9 +10,12 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO, Literal
 
 from forensics.checking import packed, parquet
+from forensics.sources.archives.listing import Member
+from forensics.sources.archives.members import opened_member
 from forensics.sources.files import Input
 
 How = Literal["whole", "slices", "head", "rows", "document", "nothing"]
@@ -98,22 +101,54 @@ def take(
         return Sample("nothing", source.size, 0, 0.0)
     if source.path is None:
         return _streamed(sys.stdin.buffer, share, told)
+    if source.member is not None:
+        return _of_member(source.path, source.member, 0 if slices_only else share, told)
     with source.path.open("rb", buffering=0) as file:
-        size = source.size
-        first = _exactly(file, 0, min(size, share, FIRST), told)
-        if slices_only and _one_piece(first):
-            return Sample("nothing", size, len(first), 0.0)
-        if packed.is_packed(first):
-            rest = packed.chunks(file, share - len(first), told)
-            return _unpacked(chain([first], rest), size, packed.most(share))
-        if size <= share:
-            data = first + _exactly(file, len(first), size - len(first), told)
-            return Sample("whole", size, len(data), 1.0, (Piece(0, data),))
-        if first.startswith(parquet.MAGIC):
-            return _rows(file, size, share, tuple(names), told)
-        if b"\0" in first[:_NUL_WITHIN]:
-            return Sample("head", size, len(first), size / len(first), (Piece(0, first),))
-        return _sliced(_Read(file, first, told), size, share, ranges)
+        return _from_disk(
+            file, _Asked(source.size, share, tuple(ranges), tuple(names), slices_only), told
+        )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    size: int
+    share: int
+    ranges: tuple[Range, ...]
+    names: tuple[str, ...]
+    slices_only: bool
+
+
+def _from_disk(file: BinaryIO, asked: _Asked, told: Told) -> Sample:
+    size, share = asked.size, asked.share
+    first = _exactly(file, 0, min(size, share, FIRST), told)
+    if asked.slices_only and _one_piece(first):
+        return Sample("nothing", size, len(first), 0.0)
+    if packed.is_packed(first):
+        rest = packed.chunks(file, share - len(first), told)
+        return _unpacked(chain([first], rest), size, packed.most(share))
+    if size <= share:
+        data = first + _exactly(file, len(first), size - len(first), told)
+        return Sample("whole", size, len(data), 1.0, (Piece(0, data),))
+    if first.startswith(parquet.MAGIC):
+        return _rows(file, size, share, asked.names, told)
+    if b"\0" in first[:_NUL_WITHIN]:
+        return Sample("head", size, len(first), size / len(first), (Piece(0, first),))
+    return _sliced(_Read(file, first, told), size, share, asked.ranges)
+
+
+def _of_member(path: Path, member: Member, share: int, told: Told) -> Sample:
+    """Return the beginning of a member: of an archive there is no middle to be read alone."""
+    if not share:
+        return Sample("nothing", member.size, 0, 0.0)
+    with opened_member(path, member) as file:
+        data = b"".join(packed.chunks(file, min(share, member.size), told))
+        damage = None if file.damage is None else file.damage.reason
+    if packed.is_packed(data[:FIRST]):
+        return _unpacked([data], len(data) if damage else member.size, packed.most(share))
+    if damage is not None or len(data) == member.size:
+        return Sample("whole", member.size, len(data), 1.0, (Piece(0, data),), damage)
+    lines = data[: data.rfind(b"\n") + 1]
+    return Sample("head", member.size, len(data), member.size / len(data), (Piece(0, lines),))
 
 
 def _one_piece(first: bytes) -> bool:

@@ -35,7 +35,8 @@ _RECORDS = (
     Surface(
         "sglang",
         "node log with time stats",
-        "if it ran with --enable-request-time-stats-logging; in what the node printed",
+        "0.4.10 or later, if it ran with --enable-request-time-stats-logging; in what the node "
+        "printed",
         STDOUT,
     ),
     Surface(
@@ -48,7 +49,8 @@ _RECORDS = (
     Surface(
         "sglang",
         "exporter files",
-        "if it ran with --export-metrics-to-file; they hold prompts unless it also ran with "
+        "0.5.6 or later, if it ran with --export-metrics-to-file; they hold prompts unless it also "
+        "ran with "
         "--log-requests --log-requests-level 0 or 1",
         ROTATED,
     ),
@@ -94,13 +96,19 @@ _LIMIT = (
 )
 _OUTCOME = (
     Surface(None, "decode node's records of requests", "with the tokens generated", STDOUT),
-    Surface(None, "gateway log", "with the status the client got, or completion tokens", SITE),
+    Surface(
+        None,
+        "gateway log",
+        "if one stands in front: the status the client got, or completion tokens",
+        SITE,
+    ),
 )
 _TENANT = (
     Surface(
         None,
         "gateway log",
-        "with account, team or API-key alias, and an id that an engine's record has too",
+        "if one stands in front: account, team or API-key alias, and an id that an engine's record "
+        "has too",
         SITE,
     ),
     Surface(

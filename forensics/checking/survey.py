@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -21,7 +19,8 @@ from forensics.checking.look import Look, Plan, look
 from forensics.checking.sample import FIRST
 from forensics.clock import Clocks
 from forensics.incident import Incident
-from forensics.sources.files import Input
+from forensics.scratch import scratch_folder
+from forensics.sources.files import Input, reading_order
 from forensics.sources.reading import Reading
 
 Told = Callable[[int], object]
@@ -72,10 +71,10 @@ def survey(
 ) -> Survey:
     """Read no more than the budget of the files and analyse it."""
     counted = _Counted(told)
-    with tempfile.TemporaryDirectory(prefix="forensics-") as folder:
+    with scratch_folder() as folder:
         given = shares([_size(source, budget) for source in inputs], budget)
         plans = [
-            Plan(source, share, incident, Path(folder), format_name)
+            Plan(source, share, incident, folder, format_name)
             for source, share in zip(inputs, given, strict=True)
         ]
         plans, wanted = _same_time(plans, counted)
@@ -96,6 +95,8 @@ def survey(
 
 def _size(source: Input, budget: Budget) -> int:
     """Return how much there is to read; of a stream that is not known beforehand."""
+    if source.archive is not None:
+        return 0  # its members are read in its place
     return budget.per_file if source.path is None else source.size
 
 
@@ -113,7 +114,9 @@ class _Counted:
 
 def _looks(plans: Sequence[Plan], counted: _Counted) -> list[Look]:
     if len(plans) < _FILES_PAY or any(plan.source.path is None for plan in plans):
-        return runners.run(partial(look, told=counted), plans)
+        ordered = sorted(plans, key=lambda plan: reading_order(plan.source))
+        looks = runners.run(partial(look, told=counted), ordered)
+        return sorted(looks, key=lambda seen: seen.source.number)
     found = runners.run(look, plans, runners.available_workers())
     for seen in found:
         counted(seen.read)

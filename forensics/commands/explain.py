@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from forensics.commands.folders import say, warn_if_touched
+from forensics.commands.folders import warn_if_touched
 from forensics.commands.options import as_json_option, plain
+from forensics.commands.say import say_all
 from forensics.errors import Exit
 
 
@@ -32,12 +33,13 @@ def explain(
     report = finished(out)
     if request_id is None:
         found = explaintenant.explain_tenant(report, tenant)
-        document, text = plain(found), explaintext.text_of_tenant(found)
+        document, lines = plain(found), list(explaintext.tenant_lines(found))
     else:
         attempts = requests.explain(report, request_id)
-        document, text = plain(attempts), "\n".join(map(explaintext.text_of, attempts))
+        document = plain(attempts)
+        lines = [line for found in attempts for line in explaintext.request_lines(found)]
     if as_json:
         click.echo(json.dumps(document, indent=2))
     else:
-        say(text)
+        say_all(lines)
     return Exit.COMPLETE

@@ -6,19 +6,14 @@ from pathlib import Path
 
 import click
 
+from forensics.commands.say import say
+
 moved_logs_option = click.option(
     "--logs",
     multiple=True,
     metavar="PATH",
     help="where moved logs lie now; found by their bytes; repeatable",
 )
-
-
-def say(text: object, *, err: bool = False) -> None:
-    """Print a line; names that logs chose cannot steer the terminal."""
-    from forensics.report.text import visible
-
-    click.echo("\n".join(map(visible, str(text).split("\n"))), err=err)
 
 
 def warn_if_touched(folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from forensics.commands.options import as_json_option
+from forensics.commands.say import say
 from forensics.errors import Exit
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def ingest(out: Path, as_json: bool, **asked: Any) -> int:
         made = _ingest(out, asked)
     except KeyboardInterrupt:
         again = "the same command goes on where this one stopped"
-        click.echo(f"forensics: interrupted; {again}", err=True)
+        say(f"forensics: interrupted; {again}", err=True)
         return Exit.INTERRUPTED
     if as_json:
         click.echo(json.dumps(asdict(made) | {"folder": str(out)}, indent=2))
@@ -63,21 +64,23 @@ def _summary(made: Ingested, out: Path) -> None:
     """Print on stderr what was added, then what the set holds, then what is missing."""
     from forensics.wording import count
 
-    click.echo(
+    say(
         f"{count(made.added, 'input')} added, {made.known:,} already there, "
         f"{made.replaced:,} replaced; the set holds {count(made.inputs, 'input')}",
         err=True,
     )
     ignored, unread = sum(made.ignored.values()), sum(made.unreadable.values())
-    click.echo(
+    say(
         f"{count(made.read, 'record')} read: {made.kept:,} kept, {ignored:,} ignored, "
         f"{unread:,} unreadable",
         err=True,
     )
     for reason, number in made.unreadable.items():
-        click.echo(f"incomplete: {number:,} x {reason}", err=True)
+        say(f"incomplete: {number:,} x {reason}", err=True)
     bad = sum(made.bad_values.values())
     if bad:
         values = count(bad, "value")
-        click.echo(f"incomplete: {values} without a readable form, taken as missing", err=True)
-    click.echo(f"evidence: {out}", err=True)
+        say(f"incomplete: {values} without a readable form, taken as missing", err=True)
+    if made.assumed_nodes:
+        say(f"incomplete: UTC was assumed for: {', '.join(made.assumed_nodes)}", err=True)
+    say(f"evidence: {out}", err=True)

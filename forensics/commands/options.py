@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from forensics.commands.say import say
 from forensics.errors import Exit
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ def plain(value: Any) -> Any:
 def summary(case: Case) -> None:
     """Print the findings on stderr: first the counts, then what is missing."""
     head = case.exposure().headline
-    click.echo(head.sentence, err=True)
+    say(head.sentence, err=True)
     for flag in head.incomplete:
-        click.echo(f"incomplete: {flag}", err=True)
+        say(f"incomplete: {flag}", err=True)
     for left in case.run.left_out:
-        click.echo(f"left out: {left.name}: {left.because}", err=True)
+        say(f"left out: {left.name}: {left.because}", err=True)
 
 
 def exit_of(case: Case, fail_on: str | None) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from forensics.commands.options import case_of, exit_of, plain, reading_options, summary
+from forensics.commands.say import say
 
 
 @click.command()
@@ -32,5 +33,5 @@ def report(out: Path, force: bool, as_json: bool, fail_on: str | None, **reading
             json.dumps({"out": str(out), "headline": plain(written.exposure.headline)}, indent=2)
         )
     summary(case)
-    click.echo(f"report: {out / 'report.html'}", err=True)
+    say(f"report: {out / 'report.html'}", err=True)
     return exit_of(case, fail_on)

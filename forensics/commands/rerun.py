@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from forensics.commands.folders import moved_logs_option, say, warn_if_touched
+from forensics.commands.folders import moved_logs_option, warn_if_touched
 from forensics.commands.options import as_json_option, plain
+from forensics.commands.say import say
 
 
 @click.command()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from forensics.commands.options import as_json_option
+from forensics.commands.say import say
 from forensics.errors import Exit
 
 
@@ -33,5 +34,5 @@ def sample(name: str | None, out: Path | None, force: bool, as_json: bool) -> in
         lab.write_sample(name, folder)
     if as_json:
         click.echo(json.dumps({"sample": name, "out": str(out)}))
-    click.echo(f"sample {name}: {out}", err=True)
+    say(f"sample {name}: {out}", err=True)
     return Exit.COMPLETE

@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from forensics.requests import _ANY, _BELIEVED, _FEWEST, _MOST
-from forensics.requests import _CLIENT_ANSWER as CLIENT_ANSWER
+from forensics.requests import ANY_HOP, BELIEVED, FEWEST, MOST
 from forensics.schema import ENGINE_COLUMNS, REQUEST_COLUMNS, Column, by_name
-
-__all__ = ["CLIENT_ANSWER", "LOGGED", "Seen", "believe", "stand_in"]
 
 LOGGED = by_name((*REQUEST_COLUMNS, *ENGINE_COLUMNS))
 
@@ -71,13 +68,13 @@ def _marked(item: Seen, picked: Seen | None) -> Seen:
 def _pick(column: Column, seen: Sequence[Seen]) -> tuple[Seen | None, str]:
     if not seen:
         return None, "logged by no hop; made of other values"
-    if column.name in _ANY:
+    if column.name in ANY_HOP:
         return _worst(seen, "max"), "said by any hop, it counts"
-    if column.name in _FEWEST:
+    if column.name in FEWEST:
         return _worst(seen, "min"), "of all hops' figures the smallest: it clears least"
-    if column.name in _MOST:
+    if column.name in MOST:
         return _worst(seen, "max"), "of all hops' figures the largest: it clears least"
-    order = _BELIEVED[column.belief]
+    order = BELIEVED[column.belief]
     for hop in order:
         own = [item for item in seen if item.hop == hop]
         if own:

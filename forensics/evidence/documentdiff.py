@@ -92,7 +92,8 @@ _EPOCH = (
 def _epochs(document: dict[str, Any]) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for epoch in document["epochs"]:
-        name = f"{epoch['node']} {epoch['role'] or 'role unknown'} from {epoch['effective_at']}"
+        since = epoch["effective_at"] or "the beginning"
+        name = f"{epoch['node']} {epoch['role'] or 'role unknown'} from {since}"
         known = [f"{key} {epoch[key]}" for key in _EPOCH if epoch.get(key) is not None]
         found[name] = "; ".join(filter(None, (found.get(name), ", ".join(known))))
     return found

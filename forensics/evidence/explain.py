@@ -9,11 +9,12 @@ import polars as pl
 from msgspec import Struct
 
 from forensics.errors import UsageError
-from forensics.evidence.beliefs import CLIENT_ANSWER, LOGGED, Seen, believe, stand_in
+from forensics.evidence.beliefs import LOGGED, Seen, believe, stand_in
 from forensics.evidence.limit import Limit, in_force
 from forensics.evidence.reporttables import EVIDENCE_FILE, PAIRS_FILE, ReportTables
 from forensics.evidence.rules import rule_of
 from forensics.findings import FINDINGS
+from forensics.requests import CLIENT_ANSWER
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import ORDER
 
@@ -179,7 +180,7 @@ def as_logged(value: Any) -> str | None:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
     if isinstance(value, float):
         return str(pl.Series([value]).cast(pl.String)[0])
     return str(value)

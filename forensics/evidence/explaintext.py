@@ -9,7 +9,7 @@ from typing import Any
 from forensics.evidence.explain import Explanation, Sources, Value
 from forensics.evidence.explaintenant import TenantExplanation
 from forensics.evidence.limit import Limit
-from forensics.report.text import visible
+from forensics.shown import shown
 from forensics.wording import count
 
 IDS_SHOWN = 20
@@ -23,15 +23,11 @@ class Explained:
     attempts: list[Explanation]
 
     def __repr__(self) -> str:
-        return "\n".join(visible(line) for found in self.attempts for line in _lines(found))
+        return "\n".join(shown(line) for found in self.attempts for line in request_lines(found))
 
 
-def text_of(found: Explanation) -> str:
-    """Return the explanation of a request as lines."""
-    return "\n".join(_lines(found))
-
-
-def _lines(found: Explanation) -> Iterator[str]:
+def request_lines(found: Explanation) -> Iterator[str]:
+    """Yield the explanation of a request as lines."""
     tenant = "unknown" if found.tenant_id is None else found.tenant_id
     yield f"request {found.request_id}, attempt {found.attempt}, tenant {tenant}"
     yield f"  tier     {found.tier}"
@@ -85,12 +81,8 @@ def _value(value: Value) -> Iterator[str]:
         yield f"    {mark} {seen.value}  {seen.hop}  {seen.file}:{seen.line}"
 
 
-def text_of_tenant(found: TenantExplanation) -> str:
-    """Return what a report says of a tenant as lines."""
-    return "\n".join(_tenant(found))
-
-
-def _tenant(found: TenantExplanation) -> Iterator[str]:
+def tenant_lines(found: TenantExplanation) -> Iterator[str]:
+    """Yield what a report says of a tenant as lines."""
     yield f"tenant {'unknown' if found.tenant_id is None else found.tenant_id}"
     yield f"  listed requests span {found.first_at or 'no time'} to {found.last_at or 'no time'}"
     yield f"  {found.direction}"
@@ -101,10 +93,10 @@ def _tenant(found: TenantExplanation) -> Iterator[str]:
     responses = count(found.responses_of_others, "response")
     yield f"    listed as a possible source for {responses} of other tenants"
     for listed in found.listed:
-        shown = ", ".join(listed.requests[:IDS_SHOWN])
+        named = ", ".join(listed.requests[:IDS_SHOWN])
         more = len(listed.requests) - IDS_SHOWN
         rest = f", and {more:,} more" if more > 0 else ""
-        yield f"  {count(len(listed.requests), 'request')} {listed.tier}: {shown}{rest}"
+        yield f"  {count(len(listed.requests), 'request')} {listed.tier}: {named}{rest}"
 
 
 def _population(name: str, row: dict[str, Any] | None) -> Iterator[str]:

@@ -47,6 +47,10 @@ def _files(sealed: Sealed) -> Iterator[Fault]:
             yield Fault(name, "is in the folder and not in its manifest")
         else:
             yield from _one(name, sealed.files[name], stated.get(name), listed.get(name))
+    for name in sealed.bare_folders:
+        yield Fault(
+            f"{name}/", "is in the folder and not in its manifest: nothing in it, or closed"
+        )
 
 
 def _absent(name: str, by_manifest: bool, by_sums: bool) -> Fault:

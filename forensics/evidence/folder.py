@@ -10,7 +10,7 @@ from forensics.errors import NoInputError
 from forensics.evidence import record
 from forensics.evidence.hashes import Digest, digest
 from forensics.evidence.record import Record
-from forensics.evidence.seal import MANIFEST, SUMS, files_in
+from forensics.evidence.seal import MANIFEST, SUMS, bare_folders_in, files_in
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ class Sealed:
         """Size and hash of every file; None for one that is a link or cannot be read."""
         return {name: self._digest(name) for name in files_in(self.path)}
 
+    @cached_property
+    def bare_folders(self) -> list[str]:
+        """Folders that are empty or cannot be read; none is ever written."""
+        return bare_folders_in(self.path)
+
     def _digest(self, name: str) -> Digest | None:
         path = self.path / name
         if path.is_symlink() or not path.is_file():
@@ -51,7 +56,8 @@ class Sealed:
     def _bytes(self, name: str) -> bytes | None:
         path = self.path / name
         try:
-            return None if path.is_symlink() else path.read_bytes()
+            plain = path.is_file() and not path.is_symlink()  # a pipe would never end
+            return path.read_bytes() if plain else None
         except OSError:
             return None
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from msgspec import Struct
 
-from forensics.limits import _keys
+from forensics.limits import epoch_nodes
 
 
 class Limit(Struct, frozen=True):
@@ -66,7 +66,7 @@ def _speaks_for(node: str | None, known: list[str]) -> str | None:
     if node is None:
         return None
     epochs = pl.DataFrame({"node": known}, schema={"node": pl.String})
-    return _keys(pl.Series([node], dtype=pl.String), epochs).get(node)
+    return epoch_nodes(pl.Series([node], dtype=pl.String), epochs).get(node)
 
 
 def _covers(epoch: dict[str, Any], at: datetime | None) -> bool:

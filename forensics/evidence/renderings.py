@@ -8,6 +8,7 @@ from itertools import zip_longest
 from forensics import declared, tables
 from forensics import exposure as doc
 from forensics.encode import csv_bytes
+from forensics.evidence import twins
 from forensics.evidence.faults import Fault
 from forensics.evidence.madeby import drawn_alike, tools
 from forensics.evidence.reporttables import REPORT_FILE, TENANTS_FILE, ReportTables
@@ -32,6 +33,8 @@ def renderings(report: ReportTables) -> Iterator[Fault]:
     yield _compared(report, "affected_requests.csv", affected, "affected_requests.parquet")
     same = tables.tenants(exposure).equals(report.table(TENANTS_FILE))
     yield Fault(TENANTS_FILE, f"tables that are not that of {REPORT_FILE}", int(not same), 0)
+    yield from twins.capacity(report, exposure)
+    yield from twins.coverage(report, exposure)
     if drawn_alike(report.record):
         from forensics.report.html import render
 

@@ -13,9 +13,11 @@ from forensics.evidence.rules import decided_by
 from forensics.evidence.why import Why
 from forensics.schema import AFFECTED_TIERS
 
+NOT_LISTED = "not listed"
+
 
 class RequestChange(Struct, frozen=True):
-    """One request that is not as it was; a tier of None means that it is not listed.
+    """One request that is not as it was; :data:`NOT_LISTED` stands for the tier of no row.
 
     ``change`` is ``entered`` or ``left`` for the affected tiers, ``moved`` from one tier to
     another, ``changed`` within its tier, ``joined`` with another listed request or ``parted``
@@ -27,8 +29,8 @@ class RequestChange(Struct, frozen=True):
     attempt: int
     tenant_id: str | None
     transfer_id: str | None
-    before: str | None
-    after: str | None
+    before: str
+    after: str
     added: list[str]
     removed: list[str]
     why: list[str]
@@ -114,8 +116,8 @@ def _change(row: dict[str, Any], why: Why) -> RequestChange:
         attempt=row[f"{side}_attempt"],
         tenant_id=row[f"{side}_tenant_id"],
         transfer_id=row[f"{side}_transfer_id"],
-        before=row["old_tier"] or row["kin_tier"],
-        after=row["new_tier"] or row["kin_tier"],
+        before=row["old_tier"] or row["kin_tier"] or NOT_LISTED,
+        after=row["new_tier"] or row["kin_tier"] or NOT_LISTED,
         added=added,
         removed=removed,
         why=why.of(row),

@@ -6,7 +6,6 @@ that was judged by: a moved log or an edited incident file makes no difference.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -23,7 +22,8 @@ from forensics.evidence.record import Record
 from forensics.evidence.seal import MANIFEST, SUMS, files_in
 from forensics.incident import parse
 from forensics.manifest import Run
-from forensics.sources.files import STDIN, Input, relabelled
+from forensics.scratch import scratch_folder
+from forensics.sources.files import STDIN, relabelled
 from forensics.sources.reading import Progress
 from forensics.wording import count
 
@@ -77,8 +77,8 @@ def rerun(folder: Path, logs: Sequence[str] = (), progress: Progress | None = No
     differences: list[Difference] = []
     files = {name for name in sealed.files if name not in (MANIFEST, SUMS)}
     if not changed and not gone:
-        with tempfile.TemporaryDirectory(prefix="forensics-") as place:
-            made = Path(place) / "report"
+        with scratch_folder() as place:
+            made = place / "report"
             _make(record, found, made, progress)
             files |= set(files_in(made)) - {MANIFEST, SUMS}
             found_in = (_compared(name, folder, made, record) for name in sorted(files))
@@ -96,7 +96,7 @@ def _refuse(record: Record) -> None:
 
 
 def _make(record: Record, found: list[Located], made: Path, progress: Progress | None) -> None:
-    named = [Input(0, item.path, item.source.name, stored=item.stored) for item in found]
+    named = [item.input for item in found]
     run = Run(arguments=dict(record.arguments))
     read_inputs(relabelled(named), parse(record.incident), run, progress).report(made)
 

@@ -48,6 +48,20 @@ def files_in(folder: Path) -> list[str]:
     return sorted(found)
 
 
+def bare_folders_in(folder: Path) -> list[str]:
+    """Return the names of folders below a folder in which nothing is to be seen, sorted.
+
+    They are empty, or they cannot be read.
+    """
+    closed: list[str] = []
+    found = [
+        where
+        for where, folders, files in os.walk(folder, onerror=lambda e: closed.append(e.filename))
+        if not folders and not files and Path(where) != folder
+    ]
+    return sorted(Path(name).relative_to(folder).as_posix() for name in {*found, *closed})
+
+
 def sums(digests: Mapping[str, Digest]) -> bytes:
     """Return the lines of ``SHA256SUMS``, sorted by name.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from dataclasses import dataclass
+from dataclasses import replace as replace_input
 from pathlib import Path
 from secrets import token_hex
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from forensics.errors import ForensicsError
 from forensics.incident import Incident
 from forensics.ingest import disk, partition
+from forensics.ingest.zones import zoneless
 from forensics.sources.evidence_set import Stored, ledger_name
 from forensics.sources.files import Input
 from forensics.sources.layout import key_of
@@ -72,21 +74,22 @@ def unread_key(name: str) -> str:
 def _read(job: Job, scratch: Path, progress: Progress) -> tuple[Reading, str]:
     """Read the input alone; rows without an identifier name it by a word that no log holds."""
     token = token_hex(16)
-    source = Input(0, job.source.path, job.source.name, token, job.source.stored)
+    source = replace_input(job.source, number=0, label=token)
     parts = disk.private(scratch / "parts")
     return read_shard(Shard((source,), job.incident, parts, job.format), progress), token
 
 
 def _write(job: Job, reading: Reading, key: str, token: str, scratch: Path) -> None:
     written: list[Rows] = []
-    redacted = False
+    redacted, nodes = False, set[str]()
     try:
         for name, rows, data in partition.files(reading, key, token):
             disk.put(job.folder, name, data, scratch)
             written.append(Rows(name, len(data), hashlib.sha256(data).hexdigest(), rows.height))
             redacted = redacted or places(rows, key)
+            nodes |= zoneless(rows, name.split("/", 1)[0])
         names = job.names, partition.columns_of(reading), tuple(written)
-        ledger = of_reading(reading, key, *names, redacted=redacted)
+        ledger = of_reading(reading, key, *names, redacted=redacted, zoneless=nodes)
         disk.sync(job.folder, [item.name for item in written])
         _commit(job, ledger, scratch)
     except ForensicsError:
@@ -105,7 +108,7 @@ def _copy(job: Job, stored: Stored, scratch: Path) -> str:
     """Take an input over from another set, byte for byte."""
     ledger = ledger_of(stored)
     if not (job.folder / ledger_name(ledger.key)).exists():
-        for name, data in file_bytes(stored, ledger):
+        for name, data in file_bytes(stored.folder, ledger):
             disk.put(job.folder, name, data, scratch)
         disk.sync(job.folder, [item.name for item in ledger.files])
         _commit(job, replace(ledger, names=job.names), scratch)

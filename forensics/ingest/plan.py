@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from forensics.incident import Incident
 from forensics.sources.evidence_set import INPUTS
-from forensics.sources.files import Input
+from forensics.sources.files import Input, reading_order
 from forensics.sources.ledger import Ledger, decode
 from forensics.sources.overlap import Known, overlap
 
@@ -36,7 +36,7 @@ def committed(folder: Path) -> dict[str, Ledger]:
 
 def plan(inputs: Sequence[Input], there: dict[str, Ledger], incident: Incident) -> Plan:
     """Compare the inputs of a run with what the set holds."""
-    known = [Known(i.key, i.names, i.bytes, i.sha256, i.node) for i in there.values()]
+    known = [Known(ledger, ledger.names) for ledger in there.values()]
     raw = [source for source in inputs if source.stored is None]
     found = overlap(raw, known, incident)
     made = Plan(outdated=set(found.continued))
@@ -46,6 +46,7 @@ def plan(inputs: Sequence[Input], there: dict[str, Ledger], incident: Incident) 
             made.known[key] = (*made.known.get(key, ()), source.name)
         else:
             made.pending.append((source, (source.name,)))
+    made.pending.sort(key=lambda pending: reading_order(pending[0]))
     _add_stored(made, inputs, there)
     return made
 

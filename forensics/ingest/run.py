@@ -19,6 +19,8 @@ from forensics.incident import Incident, load
 from forensics.ingest import disk, finish
 from forensics.ingest.one import Job, add, nothing
 from forensics.ingest.plan import Plan, committed, plan, settled
+from forensics.ingest.sound import require_ledgers, require_rows
+from forensics.ingest.zones import assumed
 from forensics.manifest import arguments, incident_file
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.evidence_set import MANIFEST, is_set, manifest_of
@@ -45,11 +47,12 @@ class Ingested:
     ignored: dict[str, int]
     unreadable: dict[str, int]
     bad_values: dict[str, int]
+    assumed_nodes: list[str]
 
     @property
     def complete(self) -> bool:
-        """Every file and record of the set could be read."""
-        return not self.unreadable and not self.bad_values
+        """Every file and record of the set could be read, and no clock's zone was assumed."""
+        return not (self.unreadable or self.bad_values or self.assumed_nodes)
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,7 @@ def ingest(
         NoInputError: nothing was given, found or recognised.
         OutputExistsError: ``out`` is a folder of another kind.
         UsageError: the set was read by other settings, or another run writes to it.
+        VerificationError: what the set holds already is not what was written.
         PrivacyError: rows hold what their table may not hold.
     """
     target = Path(out)
@@ -157,8 +161,11 @@ def _fill(folder: Path, task: _Task) -> Ingested:
     begun = time.perf_counter()
     with disk.alone(folder) as work:
         before = committed(folder)
+        require_ledgers(folder, before)
         todo = plan(task.inputs, before, task.incident)
+        require_rows(folder, before, todo.known)
         keys = _read(folder, work, todo, task)
+        require_rows(folder, before, before.keys() & set(keys) - todo.known.keys())
         ledgers, renamed = settled(committed(folder), todo, keys, task.inputs)
         _refuse_nothing(ledgers)
         for ledger in renamed:
@@ -167,7 +174,8 @@ def _fill(folder: Path, task: _Task) -> Ingested:
         facts = task.facts | {"finished": True, "seconds": round(time.perf_counter() - begun, 3)}
         finish.seal(folder, finish.manifest(task.settings, ledgers, outputs, facts), outputs, work)
     gone = len(before.keys() - ledgers.keys())
-    return _told(folder, ledgers, len(set(keys) - before.keys()), len(todo.known), gone)
+    counts = (len(set(keys) - before.keys()), len(todo.known), gone)
+    return _told(folder, ledgers, *counts, assumed(ledgers.values(), task.settings.timezone))
 
 
 def _read(folder: Path, work: Path, todo: Plan, task: _Task) -> list[str]:
@@ -188,7 +196,7 @@ def _read(folder: Path, work: Path, todo: Plan, task: _Task) -> list[str]:
 
 def _refuse_nothing(ledgers: dict[str, Ledger]) -> None:
     """Raise where the set would hold no record: evidence of nothing looks like a clean log."""
-    if any(item.format is not None and (item.kept or item.unread) for item in ledgers.values()):
+    if any(item.facts(0, item.names[0]).recognised for item in ledgers.values()):
         return
     reasons = sorted(
         f"{item.names[0]}: {item.unread[0][2] if item.unread else 'no record in it'}"
@@ -199,7 +207,12 @@ def _refuse_nothing(ledgers: dict[str, Ledger]) -> None:
 
 
 def _told(
-    folder: Path, ledgers: dict[str, Ledger], added: int, known: int, replaced: int
+    folder: Path,
+    ledgers: dict[str, Ledger],
+    added: int,
+    known: int,
+    replaced: int,
+    assumed_nodes: list[str],
 ) -> Ingested:
     own = list(ledgers.values())
     ignored = sum((Counter(item.ignored) for item in own), Counter[str]())
@@ -216,4 +229,5 @@ def _told(
         ignored=dict(sorted(ignored.items())),
         unreadable=dict(sorted(unreadable.items())),
         bad_values=dict(sorted(bad.items())),
+        assumed_nodes=assumed_nodes,
     )

@@ -9,35 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from functools import cache
 from typing import Any, Final
 
 from markupsafe import Markup
 
+from forensics.shown import visible
+
 ABSENT: Final = "not known"
 
-# Drawn as nothing or as a blank, yet of a category that is otherwise drawn.
-_BLANK: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _TIME: Final = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z", re.ASCII)
-
-
-def _hidden(character: str) -> bool:
-    category = unicodedata.category(character)
-    return category in _HIDDEN or character in _BLANK or (category == "Zs" and character != " ")
-
-
-@cache
-def _shown(character: str) -> str:
-    return f"⟨U+{ord(character):04X}⟩" if _hidden(character) else character
-
-
-def visible(text: str) -> str:
-    """Return the text with every character that cannot be seen written out as its number."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(map(_shown, text))
 
 
 def utc(time: str | None) -> str:

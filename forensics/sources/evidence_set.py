@@ -22,22 +22,30 @@ INPUTS = "inputs"
 LEDGER = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}\.json")
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An input that an evidence set holds: where, how it was read, and what it was.
+class RawLog(Struct, frozen=True, kw_only=True):
+    """What a log was before it was read into a set: its key there, size, hash, node and format."""
 
-    ``bytes`` and ``sha256`` are those of the raw log, ``stored_bytes`` is the size of its rows.
-    """
-
-    folder: Path
     key: str
-    ledger_sha256: str
-    settings: Settings
     bytes: int
     sha256: str
     node: str
     format: str | None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An input that an evidence set holds: where, how it was read, and what it was."""
+
+    folder: Path
+    ledger_sha256: str
+    settings: Settings
+    log: RawLog
     stored_bytes: int
+
+    @property
+    def key(self) -> str:
+        """The input's name in the set."""
+        return self.log.key
 
 
 class _Output(Struct, frozen=True):
@@ -45,13 +53,8 @@ class _Output(Struct, frozen=True):
     sha256: str
 
 
-class _Input(Struct, frozen=True):
-    key: str
+class _Input(RawLog, frozen=True, kw_only=True):
     names: tuple[str, ...]
-    bytes: int
-    sha256: str
-    node: str
-    format: str | None
     stored_bytes: int
 
 
@@ -114,13 +117,9 @@ def stored_inputs(folder: Path) -> list[tuple[str, Stored]]:
 def _stored(folder: Path, item: _Input, settings: Settings, hashes: dict[str, str]) -> Stored:
     return Stored(
         folder=folder,
-        key=item.key,
         ledger_sha256=hashes.get(ledger_name(item.key), ""),
         settings=settings,
-        bytes=item.bytes,
-        sha256=item.sha256,
-        node=item.node,
-        format=item.format,
+        log=item,
         stored_bytes=item.stored_bytes,
     )
 

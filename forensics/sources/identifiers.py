@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
-from forensics.sources.secrets import PATTERN
+from forensics import shown
+from forensics.sources.keyforms import PATTERN
 
 _UNFIT = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 LONGEST = 96
@@ -18,9 +18,9 @@ def from_path(text: str) -> str:
     A long one is cut and told apart by a hash; of one that looks like a key only that is left.
     """
     fit = _UNFIT.sub("_", text)
-    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     if re.search(PATTERN, fit):
-        return f"withheld-{mark}"
+        return shown.withheld(text)
     if len(fit) <= LONGEST:
         return fit
+    mark = shown.mark(text)
     return f"{mark}~{fit[len(mark) + 1 - LONGEST :]}"

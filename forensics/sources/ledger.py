@@ -6,7 +6,7 @@ It is written last, so that it says by being there that its rows are there as we
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -16,6 +16,7 @@ from forensics._version import __version__
 from forensics.errors import PrivacyError, VerificationError
 from forensics.fields import Rule
 from forensics.guard import misfits
+from forensics.sources.evidence_set import RawLog
 from forensics.sources.parsed import Unread
 from forensics.sources.reading import FileFacts, Reading
 
@@ -32,21 +33,17 @@ class Rows(Struct, frozen=True):
     rows: int
 
 
-class Ledger(Struct, frozen=True, kw_only=True):
+class Ledger(RawLog, frozen=True, kw_only=True):
     """One input: the facts of its reading pass, and its files in order.
 
     ``columns`` names, per kind of rows, those that the readers filled; ``redacted`` says
-    that rows hold a place instead of an identifier.
+    that rows hold a place instead of an identifier; ``zoneless`` are the nodes whose rows
+    have times without a zone.
     """
 
     version: int = VERSION
     reader: str = __version__
-    key: str
     names: tuple[str, ...]
-    bytes: int
-    sha256: str
-    node: str
-    format: str | None
     detected_by: str
     read: int
     kept: int
@@ -58,6 +55,7 @@ class Ledger(Struct, frozen=True, kw_only=True):
     columns: dict[str, tuple[str, ...]]
     redacted: bool
     files: tuple[Rows, ...]
+    zoneless: tuple[str, ...] = ()
 
     def facts(self, number: int, name: str) -> FileFacts:
         """Return what the reading pass knew, under the number and name of this run."""
@@ -90,6 +88,7 @@ def of_reading(
     files: tuple[Rows, ...],
     *,
     redacted: bool,
+    zoneless: Iterable[str] = (),
 ) -> Ledger:
     """Return the ledger of an input's reading pass."""
     (facts,) = reading.files
@@ -111,6 +110,7 @@ def of_reading(
         columns=dict(columns),
         redacted=redacted,
         files=files,
+        zoneless=tuple(sorted(set(zoneless))),
     )
 
 
@@ -145,11 +145,15 @@ def decode(data: bytes) -> Ledger:
     return ledger
 
 
+def _nodes(ledger: Ledger) -> list[str]:
+    return [ledger.node, *(node for node, _, _ in ledger.clock), *ledger.zoneless]
+
+
 def _check(ledger: Ledger) -> None:
     """Hold the ledger's texts against their rules; names of files are the user's own."""
     rules: list[tuple[str, Rule, list[str]]] = [
         ("names", fields.place, list(ledger.names)),
-        ("node", fields.identifier, [ledger.node, *(node for node, _, _ in ledger.clock)]),
+        ("node", fields.identifier, _nodes(ledger)),
         ("format", fields.phrase, [text for text in (ledger.format, ledger.detected_by) if text]),
         ("ignored", fields.phrase, [*ledger.ignored, *ledger.notes]),
         ("unread", fields.phrase, sorted({reason for _, _, reason in ledger.unread})),

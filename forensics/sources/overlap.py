@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from forensics.incident import Incident
+from forensics.sources.archives.listing import Member
+from forensics.sources.archives.members import MemberStream, opened_member
 from forensics.sources.context import Context
-from forensics.sources.files import Input, relabelled
+from forensics.sources.evidence_set import RawLog
+from forensics.sources.files import Input, reading_order, relabelled
 
 _PIECE = 4 << 20
 
 
 @dataclass(frozen=True)
 class Known:
-    """A log that was read before: its key, the names it had, size, hash and node."""
+    """A log that was read before, and the names it had."""
 
-    key: str
+    log: RawLog
     names: tuple[str, ...]
-    bytes: int
-    sha256: str
-    node: str
 
 
 @dataclass
@@ -46,11 +48,11 @@ def overlap(inputs: Sequence[Input], known: Iterable[Known], incident: Incident)
     """Compare inputs with known logs. What cannot be read is like none: its reading tells why."""
     found = Overlap()
     nodes = {source.number: Context(incident, 0, source.name).node for source in inputs}
-    logs = [log for log in known if log.sha256]
+    logs = [item for item in known if item.log.sha256]
     regular = [s for s in inputs if s.path is not None and s.path.is_file() and s.stored is None]
-    longer: list[tuple[Known, int]] = []
-    for source in regular:
-        near = [log for log in logs if _may_begin(log, source, nodes[source.number])]
+    longer: list[tuple[RawLog, int]] = []
+    for source in sorted(regular, key=reading_order):
+        near = [item.log for item in logs if _may_begin(item, source, nodes[source.number])]
         starts = _starts(source, {log.bytes for log in near})
         for log in near:
             if starts.get(log.bytes) != log.sha256:
@@ -83,11 +85,7 @@ def distinct(inputs: list[Input], incident: Incident) -> tuple[list[Input], list
     held = {s.stored.key: s for s in inputs if s.stored is not None}
     if not held:
         return inputs, []
-    known = [
-        Known(key, (s.name,), s.stored.bytes, s.stored.sha256, s.stored.node)
-        for key, s in held.items()
-        if s.stored is not None
-    ]
+    known = [Known(s.stored.log, (s.name,)) for s in held.values() if s.stored is not None]
     found = overlap([s for s in inputs if s.stored is None], known, incident)
     kept, left = [], []
     for source in inputs:
@@ -97,7 +95,7 @@ def distinct(inputs: list[Input], incident: Incident) -> tuple[list[Input], list
         else:
             stored = source.stored or held[found.same[source.number]].stored
             if stored is not None:
-                left.append(LeftOut(source.name, stored.bytes, stored.sha256, because))
+                left.append(LeftOut(source.name, stored.log.bytes, stored.log.sha256, because))
     return relabelled(kept), left
 
 
@@ -109,10 +107,11 @@ def _because(source: Input, found: Overlap) -> str | None:
     return None
 
 
-def _may_begin(log: Known, source: Input, node: str) -> bool:
+def _may_begin(known: Known, source: Input, node: str) -> bool:
+    log = known.log
     if log.bytes > source.size:
         return False
-    return source.name in log.names or (log.node == node and log.bytes > 0)
+    return source.name in known.names or (log.node == node and log.bytes > 0)
 
 
 def _starts(source: Input, sizes: set[int]) -> dict[int, str]:
@@ -120,14 +119,18 @@ def _starts(source: Input, sizes: set[int]) -> dict[int, str]:
     if source.path is None or not sizes:
         return {}
     try:
-        return _hashes(source.path, sorted(sizes))
+        return _hashes(source.path, source.member, sorted(sizes))
     except OSError:
         return {}
 
 
-def _hashes(path: Path, sizes: Sequence[int]) -> dict[int, str]:
+def _bytes(path: Path, member: Member | None) -> AbstractContextManager[BinaryIO | MemberStream]:
+    return path.open("rb") if member is None else opened_member(path, member)
+
+
+def _hashes(path: Path, member: Member | None, sizes: Sequence[int]) -> dict[int, str]:
     found, digest, at = {}, hashlib.sha256(), 0
-    with path.open("rb") as file:
+    with _bytes(path, member) as file:
         for size in sizes:
             while at < size and (piece := file.read(min(_PIECE, size - at))):
                 digest.update(piece)

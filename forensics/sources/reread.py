@@ -39,14 +39,14 @@ def _checked(folder: Path, name: str, sha256: str) -> bytes:
     return data
 
 
-def file_bytes(stored: Stored, ledger: Ledger) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of each file of an input, checked.
+def file_bytes(folder: Path, ledger: Ledger) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of each file of an input of a set, checked.
 
     Raises:
         VerificationError: one is missing or not what the ledger says.
     """
     for item in ledger.files:
-        yield item.name, _checked(stored.folder, item.name, item.sha256)
+        yield item.name, _checked(folder, item.name, item.sha256)
 
 
 def read(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
@@ -63,7 +63,7 @@ def read(source: Input, shard: Shard, reading: Reading, progress: Progress) -> N
     reading.clock += ledger.clock_counts()
     parts = Parts(shard.folder, source.number)
     try:
-        for kind, files in _together(source.stored, ledger):
+        for kind, files in _together(source.stored.folder, ledger):
             rows = _rows(files, ledger.columns[kind], source.number)
             progress(sum(map(len, files)), rows.height)
             if kind in _SMALL:
@@ -78,11 +78,11 @@ _BYTES = 32 << 20
 """Of Parquet that is decoded at a time: many small files in one go, large ones one by one."""
 
 
-def _together(stored: Stored, ledger: Ledger) -> Iterator[tuple[str, list[bytes]]]:
+def _together(folder: Path, ledger: Ledger) -> Iterator[tuple[str, list[bytes]]]:
     """Yield kind and bytes of consecutive files of one kind."""
     held: list[bytes] = []
     kind = ""
-    for name, data in file_bytes(stored, ledger):
+    for name, data in file_bytes(folder, ledger):
         own = name.split("/", 1)[0]
         if held and (own != kind or sum(map(len, held)) + len(data) > _BYTES):
             yield kind, held

@@ -68,6 +68,26 @@ def test_what_prometheus_has_dropped_by_default_is_said_to_be_gone(pair: Path) -
     assert "gone by now unless kept longer than 15 days" in advice(found)["prefill limit"].sentence
 
 
+@pytest.mark.parametrize("also", ["nothing", "a gateway's log"])
+def test_a_gateway_is_spoken_of_where_there_is_one(also: str, fleet: Any, tmp_path: Path) -> None:
+    fleet.start("prefill-01", "prefill")
+    for number, tokens in enumerate(fleet.sizes):
+        fleet.request(number, tokens, fleet.begin + timedelta(minutes=number))
+    at = fleet.begin + timedelta(minutes=2)
+    fleet.say("prefill-01", at, REJECTED.format(900_000, fleet.limit, 77))
+    logs = fleet.write(tmp_path / "logs")
+    if also != "nothing":
+        seen = {"request_id": "g-1", "hop": "gateway", "received_at": at.isoformat()}
+        (logs / "gw.ndjson").write_text(json.dumps(seen | {"prompt_tokens": 800_000}) + "\n")
+    gaps = {gap.sentence for gap in check(logs).gaps if gap.code == "unpaired_engine"}
+    told = [
+        "1 request of which an engine's log holds a rejection or the like and no side's token count"
+    ]
+    told += ["1 request of the gateway without a record of either engine"] * (also != "nothing")
+    rest = "though logs with such records cover the time: a node's logs may be missing."
+    assert gaps == {f"{what}, {rest}" for what in told}
+
+
 def test_prefill_without_time_stats_is_told_from_prefill_that_is_not_here(
     fleet: Any, tmp_path: Path
 ) -> None:

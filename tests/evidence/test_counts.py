@@ -1,5 +1,7 @@
 """Numbers that somebody changed and hid behind new hashes are still named, with both values."""
 
+import csv
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -190,6 +192,19 @@ def changed_digit(held: str) -> str:
     return held[:at] + ("1" if held[at] != "1" else "2") + held[at + 1 :]
 
 
+def cell(column: str, line: int, value: str) -> Callable[[str], str]:
+    """Another value in one cell of a table."""
+
+    def put_in(held: str) -> str:
+        rows = list(csv.reader(io.StringIO(held)))
+        rows[line][rows[0].index(column)] = value
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows(rows)
+        return written.getvalue()
+
+    return put_in
+
+
 def later(held: dict[str, Any]) -> None:
     first = held["coverage"][0]
     first["first_at"] = first["first_at"].replace("2026", "2025")
@@ -205,8 +220,36 @@ def later(held: dict[str, Any]) -> None:
         ("timing_clusters.csv", text(lambda held: held + "1,leak,3,,,,\n"), "timing_clusters.csv"),
         ("report.html", text(changed_digit), "report.html"),
         ("report.json", document(later), "report.html"),
+        ("capacity.csv", text(cell("pool_tokens", 1, "999999")), "capacity.csv"),
+        ("capacity.csv", text(cell("until", 1, "2026-03-04T00:00:00.000000Z")), "capacity.csv"),
+        ("capacity.csv", text(cell("changed", 1, "pool_tokens: 1 -> 2")), "capacity.csv"),
+        ("coverage.csv", text(cell("records", 1, "1")), "coverage.csv"),
+        ("coverage.csv", text(cell("gap", 1, "true")), "coverage.csv"),
+        ("coverage.csv", text(cell("batches", 1, "7")), "coverage.csv"),
+        ("coverage.csv", text(cell("node", 1, "decode-77/dp0")), "coverage.csv"),
+        ("coverage.csv", text(cell("hour", 1, "2025-03-01T00:00:00.000000Z")), "coverage.csv"),
+        ("coverage.csv", text(twice_the_last), "coverage.csv"),
+        ("coverage.csv", text(last_line_off), "coverage.csv"),
     ],
-    ids=["requests", "tenants", "tenants table", "rejections", "clusters", "page", "document"],
+    ids=[
+        "requests",
+        "tenants",
+        "tenants table",
+        "rejections",
+        "clusters",
+        "page",
+        "document",
+        "pool",
+        "until",
+        "changed",
+        "records",
+        "gap",
+        "batches",
+        "node",
+        "hour",
+        "hour twice",
+        "hour less",
+    ],
 )
 def test_what_is_said_twice_is_compared_line_by_line(out, reseal, name, change, named):
     change(out / name)

@@ -84,8 +84,9 @@ def test_who_is_not_over_a_higher_threshold_is_not_listed_and_that_is_said(made)
     old = made("a", {"g": rows}, "[trigger]\nthreshold_tokens = 4000\n")
     found = diff(old, made("b", {"g": rows}, "[trigger]\nthreshold_tokens = 5000\n"))
     (change,) = found.requests
-    assert (change.change, change.before, change.after) == ("left", "possible", None)
-    assert change.why == ["not longer than the threshold as it is now", OUT]
+    assert (change.change, change.before, change.after) == ("left", "possible", "not listed")
+    decided = "decided by: over the limit -> below the limit"
+    assert change.why == [decided, "not longer than the threshold as it is now", OUT]
     (setting,) = [c for c in found.others if c.kind == "setting"]
     assert (setting.name, setting.before, setting.after) == (
         "trigger.threshold_tokens",
@@ -107,11 +108,41 @@ def test_what_a_narrower_scope_leaves_out_is_said(made, narrower, why):
     found = diff(made("a", {"d": rows}, SCOPE), made("b", {"d": rows}, narrower))
     assert requests(found) == [
         ("left", "r2", "probable", "ruled_out"),
-        ("unlisted", "r1", "not_assessable", None),
+        ("unlisted", "r1", "not_assessable", "not listed"),
     ]
     left, unlisted = found.requests
     assert left.added == ["out_of_scope"]
-    assert unlisted.why == [why, OUT]
+    assert unlisted.why == ["decided by: cannot be judged -> out of scope", why, OUT]
+
+
+def test_whoever_leaves_the_lists_has_a_reason_and_nothing_prints_none(made, capsys):
+    """Gone, out of scope, cleared by records that changed: each says what decides now."""
+    pool = {name: value for name, value in POOL.items() if name != "effective_at"}
+    whole = DECODE | {"request_id": "r3", "prefill_prompt_tokens": 9, "decode_prompt_tokens": 9}
+    old = made(
+        "a",
+        {
+            "x": [SHORT | {"request_id": "r1"}, pool],
+            "y": [DECODE | {"request_id": "r2", "received_at": "2026-03-05T00:00:00Z"}],
+            "z": [DECODE | {"request_id": "r3"}],
+        },
+        SCOPE,
+    )
+    new = made(
+        "b",
+        {"y": [DECODE | {"request_id": "r2", "received_at": "2026-03-05T00:00:00Z"}], "z": [whole]},
+        SCOPE.replace("03-09T", "03-03T"),
+    )
+    found = {change.request_id: change for change in diff(old, new).requests}
+    assert found["r1"].why == [
+        "not in the logs any more: every input that it was read from is gone"
+    ]
+    assert found["r2"].why[0] == "decided by: cannot be judged -> out of scope"
+    assert all(change.why and change.after == "not listed" for change in found.values())
+    for options in ([], ["--json"]):
+        assert run(["diff", str(old), str(new), *options]) == 0
+        told = capsys.readouterr()
+        assert "None" not in told.out + told.err
 
 
 def test_who_is_in_no_log_any_more_is_said_to_be(made):
@@ -119,7 +150,7 @@ def test_who_is_in_no_log_any_more_is_said_to_be(made):
     old = made("a", {"x": one, "y": other})
     found = diff(old, made("b", {"y": other}))
     (change,) = found.requests
-    assert (change.change, change.request_id, change.after) == ("left", "r1", None)
+    assert (change.change, change.request_id, change.after) == ("left", "r1", "not listed")
     assert change.why == ["not in the logs any more: every input that it was read from is gone"]
     (back,) = diff(old.parent.parent / "b" / "out", old).requests
     assert (back.change, back.why) == ("entered", ["read from inputs that are new or changed"])
@@ -142,6 +173,7 @@ def test_an_input_is_the_same_by_its_bytes_and_changed_by_its_name(made, tmp_pat
     (left,) = diff(Path("two"), Path("three")).requests
     assert left.why == [
         "1 of 1 inputs that it was read from changed",
+        "decided by: direct evidence -> what decides now cannot be told",
         "not in them as they are now, or ruled out and not listed: this cannot be told",
     ]
 

@@ -1,11 +1,13 @@
 """Every byte that changes is named, whatever file it is in."""
 
+import contextlib
 import gzip
 import io
 import json
 import os
 import random
 import shutil
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -95,6 +97,42 @@ def test_a_flipped_byte_of_any_input_is_named(own):
             assert found.exit_code == 7
             path.write_bytes(whole)
     assert verify(own / "out").exit_code == 0
+
+
+def test_what_is_no_file_is_named_too(out):
+    """Empty folders, links to anything or nothing, and pipes: nothing is opened or followed."""
+    (out / "empty").mkdir()
+    (out / "deep" / "deeper").mkdir(parents=True)
+    (out / "link").symlink_to(out.parent)
+    (out / "loop").symlink_to("loop")
+    os.mkfifo(out / "pipe")
+    with socket.socket(socket.AF_UNIX) as opened, contextlib.chdir(out):
+        opened.bind("socket")
+    found = verify(out)
+    assert [fault.file for fault in found.mismatches] == [
+        "deep/deeper/", "empty/", "link", "loop", "pipe", "socket",
+    ]  # fmt: skip
+    assert found.exit_code == 7
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "SHA256SUMS"])
+def test_a_pipe_in_place_of_a_proof_is_not_waited_for(out, name):
+    (out / name).unlink()
+    os.mkfifo(out / name)
+    assert name in names(verify(out))
+
+
+def test_a_folder_that_cannot_be_read_is_named(out, monkeypatch):
+    (out / "closed").mkdir()
+    scan = os.scandir
+
+    def closed(path):
+        if Path(path).name == "closed":
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr("os.scandir", closed)
+    assert [fault.file for fault in verify(out).mismatches] == ["closed/"]
 
 
 def test_missing_and_additional_files_are_named(out):

@@ -137,6 +137,10 @@ def test_standard_input(tmp_path, kit, monkeypatch):
         monkeypatch.setattr(sys, "stdin", Stdin(path))
         assert kit.ingest("-", out=tmp_path / "set") == 0
     assert len(forensics.read_logs(tmp_path / "set").requests) == 1
+    (rows,) = (tmp_path / "set").rglob("*.parquet")
+    rows.write_bytes(rows.read_bytes()[:-1])
+    monkeypatch.setattr(sys, "stdin", Stdin(path))
+    assert kit.ingest("-", out=tmp_path / "set") == 7
 
 
 # --- touched, unfinished, in use -----------------------------------------------------
@@ -218,3 +222,70 @@ def test_an_interrupted_run_keeps_what_it_has(made, log, tmp_path, kit, monkeypa
     assert len(forensics.read_logs(made).requests) == 5
     assert kit.ingest(other, out=made) == 0
     assert len(forensics.read_logs(made).requests) == 6
+
+
+@pytest.mark.parametrize("what", ["rows changed", "rows gone", "ledger changed", "ledger gone"])
+@pytest.mark.parametrize("given", ["log", "set"])
+def test_what_is_there_already_is_not_called_so_where_it_is_damaged(
+    what, given, made, log, tmp_path, kit, capsys
+):
+    if given == "set":
+        kit.ingest(log, out=tmp_path / "other")
+    pattern = "*.parquet" if what.startswith("rows") else "inputs/*.json"
+    (hurt, *_) = sorted(made.rglob(pattern))
+    if what.endswith("gone"):
+        hurt.unlink()
+    elif what.startswith("rows"):
+        hurt.write_bytes(hurt.read_bytes()[:-1])
+    else:
+        hurt.write_text(hurt.read_text().replace('"kept": 5', '"kept": 4'))
+    sums = (made / "SHA256SUMS").read_bytes()
+    capsys.readouterr()
+    assert kit.ingest({"log": log, "set": tmp_path / "other"}[given], out=made) == 7
+    told = capsys.readouterr().err
+    assert hurt.name in told
+    assert "already there" not in told
+    assert (made / "SHA256SUMS").read_bytes() == sums
+
+
+def test_a_missing_input_does_not_leave_the_set_in_silence(made, tmp_path, kit):
+    (ledger,) = (made / "inputs").iterdir()
+    ledger.unlink()
+    more = tmp_path / "more.ndjson"
+    more.write_bytes(kit.lines(kit.record(77)))
+    assert kit.ingest(more, out=made) == 7
+
+
+# --- clocks --------------------------------------------------------------------------
+
+START = (
+    b"[2026-02-03 04:05:06] server_args=ServerArgs(model_path='m', host='h', port=1, "
+    b"disaggregation_mode='prefill', page_size=64)\n"
+    b"[2026-02-03 04:05:09] max_total_num_tokens=70000, chunked_prefill_size=8192, "
+    b"max_prefill_tokens=16384, max_running_requests=32, context_len=131072\n"
+)
+"""A start without a zone, and with nothing that shows one."""
+
+
+def test_a_zone_that_was_assumed_leaves_the_set_incomplete_as_it_does_a_report(
+    tmp_path, kit, capsys
+):
+    log = tmp_path / "prefill-07.log"
+    log.write_bytes(START)
+    for _ in range(2):
+        assert kit.ingest(log, out=tmp_path / "set") == 3
+        assert "UTC was assumed for: prefill-07" in capsys.readouterr().err
+    for command in (["scope", str(log)], ["scope", str(tmp_path / "set")]):
+        assert run([*command, "-q"]) == 3
+        assert "UTC was assumed for: prefill-07" in capsys.readouterr().err
+    assert run(["check", str(log), "-q"]) == 3
+    assert "the zone of the clock is unknown" in capsys.readouterr().out
+
+
+def test_a_stated_zone_is_none_that_was_assumed(tmp_path, kit):
+    log, incident = tmp_path / "prefill-07.log", tmp_path / "incident.toml"
+    log.write_bytes(START)
+    incident.write_text('[logs]\ntimezone = "Europe/Berlin"\n')
+    assert kit.ingest(log, out=tmp_path / "set", options=("-i", str(incident))) == 0
+    shown = forensics.ingest.ingest(log, out=tmp_path / "set", incident=incident)
+    assert shown.assumed_nodes == []
