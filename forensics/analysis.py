@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import polars as pl
 
 from forensics import (
     activity,
+    blockrate,
     calibration,
     capacity,
     coverage,
@@ -69,14 +71,14 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     clock_pairs = skew.measure(folded.observations)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
-    counted = calibration.fill(limited, capacities.epochs)
-    nameless = traces.collect(reading.traces, clocks, capacities.epochs)
+    counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
+    nameless, repeated = traces.collect(reading.traces, clocks, capacities.epochs)
     traced = traces.match(nameless, counted, capacities.epochs, incident)
     judged = verdicts.judge(traces.attach(counted, traced), incident, found.handoffs)
     return Analysis(
         incident=incident,
         files=reading.files,
-        duplicates=folded.duplicates,
+        duplicates=dict(Counter(folded.duplicates) + Counter(repeated)),
         probes=folded.probes,
         clocks=clocks,
         assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),

@@ -22,7 +22,8 @@ EPOCH_DTYPES: dict[str, pl.DataType] = {
     **schema.dtypes(schema.CAPACITY_COLUMNS),
     "inferred": pl.Boolean(),
     "assumed": pl.Boolean(),
-    "quoted": pl.Boolean(),
+    "quoted": pl.String(),
+    "ready_at": pl.Int64(),
     "pool_most": pl.Int64(),
     "limit_most": pl.Int64(),
     "stray_least": pl.Int64(),
@@ -32,6 +33,8 @@ EPOCH_DTYPES: dict[str, pl.DataType] = {
 
 ``pool_most`` and ``limit_most`` beside ``pool_tokens`` and ``input_limit_tokens``, the
 smallest; ``stray_least`` and ``stray_most`` are limits of a snapshot of this boot or of another.
+``quoted`` names the lines that a limit was read in, where nothing reported it; ``ready_at`` is
+when the boot took its first request.
 """
 
 _TOLD = ("role", "pool_tokens", "page_tokens", "context_tokens")
@@ -156,7 +159,8 @@ def _pool(pools: set[int]) -> Row:
 
 def _base(boot: _Boot) -> Row:
     start, pools = boot.lines("start"), boot.lines("server_pool")
-    quoted = boot.lines("limit", "truncation")["input_limit_tokens"].drop_nulls()
+    lines = boot.lines(*_QUOTED).drop_nulls("input_limit_tokens")
+    quoted = lines["input_limit_tokens"]
     reported = boot.snapshots["input_limit_tokens"].drop_nulls()
     limits, stray = pl.concat([quoted, reported]), _limits(boot.stray)
     base: Row = dict.fromkeys(EPOCH_DTYPES)
@@ -164,13 +168,14 @@ def _base(boot: _Boot) -> Row:
     base |= {
         "node": boot.server,
         "effective_at": boot.begin,
+        "ready_at": boot.lines("ready")["effective_at"].min(),
         "role": _role(boot),
         "engine": _one(pl.concat([boot.facts["engine"], boot.snapshots["engine"]]))
         or _one(pl.concat([boot.roles["engine"], boot.stray["engine"]])),
         "context_tokens": _one(pools["context_tokens"]) or boot.said("context_tokens"),
         "input_limit_tokens": limits.min(),
         "limit_most": limits.max() if limits.n_unique() > 1 else None,
-        "quoted": reported.is_empty() and not quoted.is_empty(),
+        "quoted": _quoted_in(lines) if reported.is_empty() else None,
         "stray_least": stray.min(),
         "stray_most": stray.max(),
         "auto_truncate": True if boot.lines("truncation").height else boot.said("auto_truncate"),
@@ -180,6 +185,16 @@ def _base(boot: _Boot) -> Row:
     }
     apart = None if base["role"] is None else base["role"] != "unified"
     return base | {"disaggregated": apart, "allocator": "sorted-sweep" if apart else None}
+
+
+_QUOTED = {"limit": "a rejection", "truncation": "a truncation"}
+"""Lines that quote the limit, as the basis of it names them."""
+
+
+def _quoted_in(lines: pl.DataFrame) -> str | None:
+    """Name the kinds of lines; None where there is none."""
+    told = set(lines["event"])
+    return " and ".join(name for event, name in _QUOTED.items() if event in told) or None
 
 
 def _limits(snapshots: pl.DataFrame) -> pl.Series:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import boots, schema
+from forensics import boots, poolmeaning, schema
 from forensics.boots import BEGINNING, END, EPOCH_DTYPES
 from forensics.clock import Clocks
 from forensics.incident import DeclaredCapacity, Incident, micros
@@ -36,8 +36,8 @@ class Capacity:
 
 def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
     """Return the epochs of all logged facts, completed by declared capacity."""
-    frame = _facts(facts, clocks)
-    logged = pl.concat([_records(frame), boots.fold(frame)])
+    frame = poolmeaning.settled(_facts(facts, clocks))
+    logged = pl.concat([_records(frame), poolmeaning.named(boots.fold(frame), frame)])
     rows, warnings = _declare(logged, incident)
     rows = rows.unique().sort("node", "effective_at", "role", nulls_last=False)
     rows = _with_limits(rows, incident.trigger.threshold_tokens)
@@ -207,8 +207,8 @@ def _basis() -> pl.Expr:
     source = pl.when(declared).then(pl.lit("declared")).otherwise(pl.lit("logged"))
     formula = pl.when(SGLANG).then(pl.lit("- 6, ")).otherwise(pl.lit("+ 1, "))
     return (
-        pl.when(reported & pl.col("quoted").fill_null(value=False))
-        .then(pl.lit("quoted in a rejection"))
+        pl.when(reported & pl.col("quoted").is_not_null())
+        .then(pl.lit("quoted in ") + pl.col("quoted"))
         .when(reported)
         .then(pl.lit("reported"))
         .when(pooled.is_not_null())

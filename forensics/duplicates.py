@@ -1,6 +1,12 @@
-"""Exact duplicates: records that are equal in every value, and have an id, count once."""
+"""Exact duplicates: records that are equal in every value, and have an id, count once.
+
+Lines that name nobody count as often as the one file that holds them most often: a rotated
+copy repeats lines, and what one file says twice happened twice.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -25,3 +31,19 @@ def without(frame: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, int]]:
     kept = among.unique(values, keep="first", maintain_order=True)
     gone = among.join(kept.select("file", "line"), on=["file", "line"], how="anti")
     return pl.concat([frame.filter(~suspect), kept]).rechunk(), per_file(gone)
+
+
+def without_copies(lines: pl.DataFrame, key: Sequence[str]) -> tuple[pl.DataFrame, dict[int, int]]:
+    """Return the lines that no other file repeats, and how many repeated ones were per file.
+
+    Args:
+        lines: with ``file`` and ``line``.
+        key: columns in which repeated lines are equal.
+    """
+    nth = pl.int_range(pl.len()).over(*key, "file", order_by="line")
+    numbered = lines.with_columns(_nth=nth).sort("file", "line")
+    kept = numbered.unique([*key, "_nth"], keep="first", maintain_order=True)
+    if kept.height == lines.height:
+        return lines, {}
+    gone = numbered.join(kept.select("file", "line"), on=["file", "line"], how="anti")
+    return kept.drop("_nth"), per_file(gone)

@@ -326,7 +326,7 @@ def stamp(value: int | None) -> str | None:
     if value is None or abs(value) >= OPEN_END:
         return None
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def encode(exposure: Exposure) -> bytes:

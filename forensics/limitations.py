@@ -69,15 +69,30 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
         found = rows.filter(flag(code) & weighs).height
         if found:
             yield Limitation(code, f"{count(found, noun)} {sentence}")
-    lines = analysis.traces.unexplained().height
-    if lines:
-        yield Limitation("lines_unexplained", f"{count(lines, 'line')} {_UNEXPLAINED}")
+    left = analysis.traces.unexplained()
+    if left.height:
+        sentence = f"{count(left.height, 'line')} {_UNEXPLAINED} {_by_node(left)}"
+        yield Limitation("lines_unexplained", sentence)
     hours = analysis.coverage.unlogged
     if hours:
         yield Limitation("work_unlogged", f"{count(hours, 'node hour')} {_UNLOGGED}")
 
 
-_TRACED = ("state_mismatch", "truncated_prefill")
+def _by_node(lines: pl.DataFrame) -> str:
+    """Say how many lines are of which node."""
+    counts = lines.with_columns(pl.col("node").fill_null("unknown node")).group_by("node").len()
+    counts = counts.sort("len", "node", descending=[True, False])
+    named = [f"{node}: {number:,}" for node, number in counts.head(_MOST_NODES).iter_rows()]
+    rest = counts.slice(_MOST_NODES)
+    if rest.height:
+        named.append(f"{count(rest.height, 'other node')}: {int(rest['len'].sum()):,}")
+    return f"By node: {', '.join(named)}."
+
+
+_MOST_NODES = 20
+
+
+_TRACED = ("expired_release", "state_mismatch", "truncated_prefill")
 _LATE = (
     "gave pages back while writes may have been in flight. What later requests on those ranks "
     "read cannot be told from logs; they are not marked."
@@ -96,7 +111,12 @@ _CALIBRATED = (
     "requests. Up to 0.5.11 SGLang computes these from the prompt: they can show that pages "
     "were missing, and clear nobody."
 )
+_EXPIRED = (
+    "whose blocks prefill gave back before decode had said that it had them, and of which no line "
+    "tells whether decode fetched them later."
+)
 _SIGNAL = {
+    "expired_release": ("hand-off", _EXPIRED),
     "late_release": ("hand-off", _LATE),
     "metadata_collision": ("hand-off", _COLLISION),
     "state_mismatch": ("request", _MISMATCH),

@@ -66,7 +66,7 @@ _OF_DECODE = {
 }
 
 
-def _keys(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
+def epoch_nodes(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
     """Map each engine identity to the epochs' node that speaks for it."""
     known = set(epochs["node"].drop_nulls().unique())
     globs = sorted(name for name in known if any(sign in name for sign in "*?["))
@@ -89,7 +89,7 @@ def _keys(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
 
 
 def _with_key(rows: pl.DataFrame, epochs: pl.DataFrame, column: str) -> pl.DataFrame:
-    keys = _keys(rows[column], epochs)
+    keys = epoch_nodes(rows[column], epochs)
     key = pl.col(column).replace_strict(
         list(keys) or [""], list(keys.values()) or [""], default=None, return_dtype=pl.String
     )
@@ -195,7 +195,7 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
     )
     unknown = epochs.filter(here & pl.col("limit").is_null())
     seen = rows["prefill_node"].drop_nulls().unique()
-    return bool(unknown.height) or len(_keys(seen, limited)) < len(seen)
+    return bool(unknown.height) or len(epoch_nodes(seen, limited)) < len(seen)
 
 
 def _steps(prefill: pl.DataFrame) -> pl.DataFrame:

@@ -63,8 +63,9 @@ def _foreign() -> pl.Expr:
     another = pl.col("tenants").list.len() > 0
     another = another & ~pl.col("tenants").list.contains(pl.col("planted_tenant"))
     return (
+        # Seen in an answer without an id, as error bodies are: a hit of nobody knows whom.
         pl.when(pl.col("seen_request_id").is_null())
-        .then(pl.lit(value=False))
+        .then(pl.col("seen_at").is_not_null())
         .when(pl.col("planted_request_id").is_not_null())
         .then(~own)
         .otherwise(pl.col("planted_tenant").is_not_null() & another)

@@ -119,8 +119,13 @@ def assign(lines: pl.DataFrame, rows: pl.DataFrame) -> Assigned:
 
 
 def assign_single(lines: pl.DataFrame, rows: pl.DataFrame) -> Assigned:
-    """Give lines to requests of which only prefill's count is left, and that is one token."""
-    single = rows.filter(pl.col("tokens").is_null() & (pl.col("node") != ""))
+    """Give lines to requests of which only prefill's count is left, and that is one token.
+
+    A prompt of one token and the placeholder of a longer one leave the same record on prefill.
+    Without decode's or a client's count nothing tells them apart, and whoever may be meant
+    stays; with one, or with all reserved pages sent, the request is none of these.
+    """
+    single = rows.filter(pl.col("tokens").is_null() & (pl.col("node") != "") & ~pl.col("complete"))
     timed = lines.drop_nulls("at").with_columns(pl.lit(0).alias("class"))
     near = _near(single.with_columns(pl.lit(0).alias("class"), settled=False, assumed=False), timed)
     result = Assigned()

@@ -12,6 +12,7 @@ import polars as pl
 from forensics import duplicates, probes, schema, sides
 from forensics.clock import Clocks
 from forensics.columns import DTYPES, LOGGED, ensure
+from forensics.spelling import one_spelling
 
 __all__ = ["Observations", "ensure", "load"]
 
@@ -49,7 +50,7 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
         clocks.resolve(frame, _TIMES),
         ["request_id", "transfer_id", "tenant_id", "hop", "received_at"],
     )
-    frame, probed = probes.without(frame, roles)
+    frame, probed = probes.without(one_spelling(frame), roles)
     frame, doubled = duplicates.without(_named(sides.settle(frame, roles)))
     return Observations(frame, doubled, probed)
 

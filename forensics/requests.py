@@ -20,24 +20,27 @@ from forensics.schema import ENGINE_HOP, Belief, Column
 JOINED = "joined"
 """Hop of a plain record that speaks for the whole request."""
 
-_BELIEVED: dict[Belief, tuple[str, ...]] = {
+BELIEVED: dict[Belief, tuple[str, ...]] = {
     "client": ("gateway", JOINED, "decode", ENGINE_HOP, "prefill"),
     "decode": ("decode", JOINED, "gateway", ENGINE_HOP, "prefill"),
     "prefill": ("prefill", JOINED, ENGINE_HOP, "decode", "gateway"),
     "delivery": ("decode", JOINED, "gateway"),
 }
+"""Hops in the order in which they are believed, by what a column is about."""
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
 _SIGNALS = tuple(column.name for column in schema.ENGINE_COLUMNS if column.kind == "flag")
-_ANY = ("rejected", "stream_error", *_SIGNALS)
-_FEWEST, _MOST = ("transferred_pages", "transferred_tokens"), ("reserved_pages", "reserved_tokens")
+ANY_HOP = ("rejected", "stream_error", *_SIGNALS)
+"""Columns that are true as soon as one hop says so."""
+FEWEST, MOST = ("transferred_pages", "transferred_tokens"), ("reserved_pages", "reserved_tokens")
 """Where the sides differ about pages, the figures that clear least are held together."""
-_CLIENT_ANSWER = (
+CLIENT_ANSWER = (
     "http_status",
     "finish_reason",
     "completion_tokens",
     "stream_error",
     "finished_at",
 )
+"""What a client was answered: of one attempt, the last."""
 _COMPARED = (
     "model",
     "prompt_tokens",
@@ -103,7 +106,7 @@ def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
         return joined
     return joined.with_columns(
         pl.when(~pl.col("earlier")).then(pl.col(name)).alias(name)
-        for name in _CLIENT_ANSWER
+        for name in CLIENT_ANSWER
         if name in joined.columns
     )
 
@@ -185,13 +188,13 @@ def _sources(
 
 
 def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
-    order = _BELIEVED[column.belief]
+    order = BELIEVED[column.belief]
     found = _sources(column.name, order, hops, wide)
-    if column.name in _ANY:
+    if column.name in ANY_HOP:
         return _any_of(column.name, hops, wide)
-    if column.name in (*_FEWEST, *_MOST) and len(found) > 1:
+    if column.name in (*FEWEST, *MOST) and len(found) > 1:
         held = _not_complete_elsewhere(column.name, hops, wide)
-        most = column.name in _MOST
+        most = column.name in MOST
         return pl.max_horizontal(held) if most else pl.min_horizontal(held)
     if len(found) == 1:
         return found[0]  # shares the column's memory, which coalesce would copy
@@ -200,7 +203,7 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
 
 def _most_completed(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
     """Tokens that any hop speaking for the client saw: a zero of one does not undo them."""
-    found = _sources("completion_tokens", _BELIEVED["delivery"], hops, wide)
+    found = _sources("completion_tokens", BELIEVED["delivery"], hops, wide)
     return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import limits, matching, schema
+from forensics import duplicates, limits, matching, schema
 from forensics.clock import ZONE_UNCERTAINTY, Clocks
 from forensics.incident import Incident
 
@@ -26,6 +26,7 @@ _KEY = [
 ]
 _EXPECTED = pl.col("pages_expected")
 _EVENT = [name for name in _KEY if name != "at"]
+_LINE = [*_KEY, "tensor_rank"]
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,14 @@ def attach(requests: pl.DataFrame, traces: Traces) -> pl.DataFrame:
     return requests.with_columns(**flags)
 
 
-def collect(found: list[pl.DataFrame], clocks: Clocks, epochs: pl.DataFrame) -> pl.DataFrame:
+def collect(
+    found: list[pl.DataFrame], clocks: Clocks, epochs: pl.DataFrame
+) -> tuple[pl.DataFrame, dict[int, int]]:
     """Return the lines in UTC, one an event, in order and numbered; without those of no hand-off.
 
-    A prompt that a decode or a unified engine shortened is no sign: decode then works on
-    the shortened prompt as well.
+    Beside them, how many lines of each file another one repeats (a rotated copy). A prompt
+    that a decode or a unified engine shortened is no sign: decode then works on the shortened
+    prompt as well.
 
     Args:
         found: frames of :data:`forensics.schema.TRACE_COLUMNS` with their origin.
@@ -95,13 +99,13 @@ def collect(found: list[pl.DataFrame], clocks: Clocks, epochs: pl.DataFrame) -> 
     """
     wanted = {**schema.dtypes(schema.TRACE_COLUMNS), **schema.ORIGIN}
     frame = pl.concat([pl.DataFrame(schema=wanted), *found], how="diagonal_relaxed")
-    frame = clocks.resolve(frame, ["at"])
+    frame, doubled = duplicates.without_copies(clocks.resolve(frame, ["at"]), _LINE)
     others = epochs.filter(pl.col("role").is_in(["decode", "unified"]))["node"].unique().implode()
     server = pl.col("node").str.replace(r"/[^/]*$", "")
     elsewhere = (pl.col("node").is_in(others) | server.is_in(others)).fill_null(value=False)
     frame = frame.filter(~((pl.col("kind") == TRUNCATED) & elsewhere))
     frame = _events(frame).sort(*_KEY, nulls_last=False)
-    return frame.rechunk().with_row_index("line_number")
+    return frame.rechunk().with_row_index("line_number"), doubled
 
 
 def _events(lines: pl.DataFrame) -> pl.DataFrame:

@@ -40,6 +40,11 @@ CAPPED = (
     | flag("clock_uncertain")
 )
 """Direct evidence under one of these carries no more than ``possible``."""
+OVER_AND_FAST = flag("over_limit") & flag("too_fast")
+"""Prefill would have rejected the prompt, and did not compute it."""
+
+COMPLETE = (_any("clears", "full_transfer")) | (flag("full_transfer") & ~flag("short_tail"))
+"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,9 @@ ORDER: tuple[Rule, ...] = (
     Rule("direct evidence, with a doubt", "possible", DIRECT & CAPPED),
     Rule("direct evidence", "probable", DIRECT),
     Rule("no hand-off", "ruled_out", flag("not_disaggregated")),
-    Rule("complete hand-off", "ruled_out", _any("clears") & ~flag("joined_by_inference")),
-    Rule("a nameless line fits", "possible", TRACED),
+    Rule("complete hand-off", "ruled_out", COMPLETE & ~flag("joined_by_inference")),
+    Rule("over the limit and too fast", "probable", OVER_AND_FAST & ~CAPPED),
+    Rule("traces alone", "possible", TRACED),
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),
@@ -128,6 +134,7 @@ def _judged(
     rows = rows.with_columns(
         pl.lit(value=False).alias(name) for name in _FLAG.values() if name not in rows.columns
     )
+    rows = rows.with_columns(_doubted())
     rows = rows.with_columns(
         tier=_decided(),
         rung=_rung(),
@@ -137,6 +144,17 @@ def _judged(
     )
     added = ("tier", "rung", "input_limit_tokens", "noteworthy", "stale_pages")
     return rows.select(*requests.columns, *_FLAG.values(), *added)
+
+
+def _doubted() -> list[pl.Expr]:
+    """What clears a request by a gateway's figures does not where its format is unverified."""
+    doubt, stopped = flag("unverified_format"), flag("not_delivered")
+    kept = {
+        "below_limit": flag("below_limit") & ~doubt,
+        "not_delivered": stopped & ~doubt,
+        "delivery_unknown": flag("delivery_unknown") | (stopped & doubt),
+    }
+    return [expression.alias(_FLAG[code]) for code, expression in kept.items()]
 
 
 def explained(rows: pl.DataFrame) -> pl.DataFrame:
@@ -182,7 +200,8 @@ def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl
     others = pl.min_horizontal("reserved_at", "released_at", "finished_at")
     at = pl.coalesce("received_at", others)
     clock = pl.col("clock_margin") if "clock_margin" in requests.columns else pl.lit(0)
-    margin = pl.when(pl.col("assumed")).then(ZONE_UNCERTAINTY).otherwise(clock)
+    doubted = pl.col("unverified").fill_null(value=False)
+    margin = pl.when(pl.col("assumed") | doubted).then(ZONE_UNCERTAINTY).otherwise(clock)
     outside, near = pl.lit(value=False), pl.lit(value=False)
     if incident.window_us is not None:
         start, end = incident.window_us
@@ -190,7 +209,7 @@ def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl
         edge = pl.min_horizontal((at - start).abs(), (at - end).abs())
         near = ((margin > 0) & (edge <= margin)).fill_null(value=False)
     return requests.with_columns(
-        outside_models=outside_models,
+        outside_models=outside_models & ~doubted,
         outside_window=outside,
         near_window_edge=near & pl.col("assumed"),
         near_clock_edge=near & ~pl.col("assumed"),
@@ -221,6 +240,7 @@ _NOTEWORTHY = (
     DIRECT
     | TRACED
     | flag("late_release")
+    | flag("too_fast")
     | flag("metadata_collision")
     | flag("over_limit")
     | flag("limit_uncertain")

@@ -220,7 +220,21 @@ def test_a_truncation_line_quotes_the_limit_and_the_setting(node_logs: NodeLogs)
     case = node_logs({LOG: [start(0), truncated(0, LIMIT)]}, UTC)
     (row,) = case.capacity.polars().iter_rows(named=True)
     assert (row["input_limit_tokens"], row["auto_truncate"], row["inferred"]) == (LIMIT, True, True)
-    assert row["limit_basis"] == "quoted in a rejection"
+    assert row["limit_basis"] == "quoted in a truncation"
+
+
+def test_the_basis_names_the_lines_that_quote_the_limit(node_logs: NodeLogs) -> None:
+    refused = (
+        f"[2026-09-01 00:40:00 DP0 TP0 EP0] Input length (700000 tokens) exceeds the maximum "
+        f"allowed length ({LIMIT} tokens). Use a shorter input or enable --allow-auto-truncate., "
+        "self.rid='r'"
+    )
+    for lines, basis in (
+        ([], "a rejection"),
+        ([truncated(0, LIMIT)], "a rejection and a truncation"),
+    ):
+        told = node_logs({LOG: [start(0), *lines, refused]}, UTC).capacity.polars()
+        assert told["limit_basis"].to_list() == [f"quoted in {basis}"]
 
 
 def test_limits_that_differ_within_a_boot_span(node_logs: NodeLogs) -> None:

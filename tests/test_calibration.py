@@ -177,6 +177,33 @@ def test_reserved_pages_follow_only_where_decodes_own_cache_is_off(
     assert pages == reserved
 
 
+@pytest.mark.parametrize(
+    ("setting", "pages"),
+    [
+        (", disaggregation_decode_enable_radix_cache=False", [2, 391]),
+        (", disaggregation_decode_enable_radix_cache=True", [None, None]),
+        ("", [None, None]),
+    ],
+    ids=["off", "on", "not logged"],
+)
+def test_the_setting_is_read_from_the_start_of_the_decode_node(
+    setting: str, pages: list[int | None], node_logs: NodeLogs
+) -> None:
+    start = (
+        "[2026-09-01 00:00:00] server_args=ServerArgs(model_path='m', "
+        f"disaggregation_mode='decode', page_size=64{setting})"
+    )
+    served = [
+        f"[2026-09-01 12:00:0{n + 1}] ReqTimeStats(rid=d-{n}, bootstrap_room={ROOM + n}, "
+        f"input_len={tokens}, cached_input_len=0, output_len=40, attempts=0, type=decode): "
+        f"bootstrap_duration=15.00ms, queue_duration=5.00ms, forward_duration=980.00ms, "
+        f"entry_time={SECOND + n}.000"
+        for n, tokens in enumerate((65, 25_000))
+    ]
+    rows = node_logs({"decode-01": [start, *served]}).not_assessable.polars()
+    assert rows.sort("prompt_tokens")["reserved_pages"].to_list() == pages
+
+
 def test_logged_counts_stand() -> None:
     rows = pl.concat(
         handed_off(

@@ -100,3 +100,9 @@ def test_the_funnel_narrows_and_the_days_add_up(case_of: CaseOf) -> None:
     assert {point.tier for point in document.points} == {"probable", "ruled_out"}
     assert document.headline.bound.low == 1
     assert pl.Series(r.requests for r in document.reasons).sum() > 0
+
+
+def test_a_stamp_of_another_century_has_four_digits_for_its_year(case_of: CaseOf) -> None:
+    odd = [row | {"received_at": "0826-09-01T03:00:00Z"} for row in busy([3], 1)]
+    (node,) = case_of(*odd).exposure().coverage
+    assert node.first_at == "0826-09-01T03:00:00.000000Z"

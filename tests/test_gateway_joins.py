@@ -302,3 +302,52 @@ def test_the_values_of_an_inferred_record_are_shown_as_evidence(case_of: CaseOf)
     found = case.lineage().filter(pl.col("hop") == "gateway")
     assert dict(found.select("column", "value").iter_rows())["tenant_id"] == "A"
     assert found["request_id"].unique().to_list() == ["d"]
+
+
+# --- the hop before --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "joins"),
+    [
+        (gateway("g", 4, tenant_id="A", finished_at=at(30)), True),
+        (gateway("g", 7, tenant_id="A", finished_at=at(30)), False),
+        (gateway("g", 25, tenant_id="A"), False),
+        (gateway("g", 0, tenant_id="A", finished_at=at(18)), True),
+        (gateway("g", 0, tenant_id="A", finished_at=at(14)), False),
+        (gateway("g", 0, tenant_id="A", finished_at=at(3), http_status=499), True),
+    ],
+    ids=["together", "after", "after the end", "its end", "ended before", "went away"],
+)
+def test_a_client_record_begins_before_the_engine_and_ends_after_it(
+    case_of: CaseOf, call: dict[str, Any], joins: bool
+) -> None:
+    found = brief(case_of(call, *engine("d", 1, finished_at=at(20))))
+    alone = [("d", None, "probable"), ("g", "A")]
+    assert found[0] == (("d", "A", "probable") if joins else alone[0])
+    assert [row[:2] for row in found[1:]] == ([] if joins else [alone[1]])
+
+
+def test_of_two_client_records_the_later_one_is_not_the_hop_before(case_of: CaseOf) -> None:
+    calls = [gateway("ga", 0, tenant_id="A"), gateway("gb", 30, tenant_id="B")]
+    found = brief(case_of(*calls, *engine("d", 1, finished_at=at(20))))
+    assert [row[:2] for row in found] == [("d", "A"), ("gb", "B")]
+
+
+def test_a_record_without_a_size_is_set_aside_for_no_earlier_request(case_of: CaseOf) -> None:
+    case = case_of(routed("g", 30), *engine("d", 1, finished_at=at(20)))
+    assert {name for name, _, _ in brief(case)} == {"d", "g"}
+    assert case.analysis.unpaired == 0
+
+
+def test_an_end_alone_is_the_end_of_a_call_that_began_before(tmp_path: Path) -> None:
+    old = (
+        "[2026-09-01 12:00:20 TP0] Req Time Stats(rid=d, bootstrap_room=1000000000000000001, "
+        "input len=700000, output len=60, type=decode): prealloc_duration=110.00ms, "
+        "queue_duration=10.00ms, forward_duration=1330.00ms, start_time=4999.600\n"
+    )
+    (tmp_path / "d1.log").write_text(old)
+    calls = [gateway("ga", 15, tenant_id="A"), gateway("gb", 30, tenant_id="B")]
+    (tmp_path / "gateway.ndjson").write_text("".join(json.dumps(c) + "\n" for c in calls))
+    found = brief(forensics.read_logs(tmp_path, incident=zone(tmp_path)))
+    assert [row[:2] for row in found] == [("d", "A"), ("gb", "B")]

@@ -111,6 +111,14 @@ def test_a_marker_in_an_answer_that_no_log_holds_is_counted(case_of: CaseOf) -> 
     assert (head.bound.low, head.bound.high) == (0, 1)
 
 
+def test_a_marker_in_an_answer_without_an_id_is_counted(case_of: CaseOf) -> None:
+    seen = {"marker": "ab12", "planted_request_id": "r", "seen_at": "2026-08-28T00:00:00Z"}
+    head = case_of(*HOPS, seen).exposure().headline
+    assert any("in requests that no log holds" in flag for flag in head.incomplete)
+    planted = {"marker": "ab12", "planted_request_id": "r"}
+    assert not case_of(*HOPS, planted).exposure().headline.incomplete
+
+
 def test_a_marker_of_another_tenant_is_foreign(case_of: CaseOf) -> None:
     marker = {"marker": "ab12", "planted_tenant": "B", "seen_request_id": "dd"}
     assert verdicts(case_of(*HOPS, marker)) == [("dd", "A", "confirmed")]

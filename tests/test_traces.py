@@ -1,5 +1,6 @@
 """Lines that name no request: which requests fit them, and how many they explain."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -179,6 +180,30 @@ def test_each_tensor_rank_logs_one_event(node_logs: NodeLogs) -> None:
     assert left(node_logs({**logs, "prefill-01": [started(), *ranks, *again]})) == 1
 
 
+def overlapping(*files: list[str]) -> dict[str, list[str]]:
+    """A log and its rotated copies, which overlap."""
+    names = ["prefill-01/app.log", *(f"prefill-01/app.log.{n}" for n in range(1, len(files)))]
+    return dict(zip(names, files, strict=True))
+
+
+def test_a_line_that_a_rotated_copy_repeats_is_one_event(node_logs: NodeLogs) -> None:
+    lines = [started(), mismatch(11, 157), mismatch(11, 157), truncated(11, 900_000, 681_274)]
+    alone = node_logs(overlapping(lines))
+    doubled = node_logs(overlapping([*lines[1:3], mismatch(40, 90)], lines, lines[2:]))
+    assert (left(alone), left(doubled)) == (2, 3)
+    assert doubled.analysis.traces.left("truncated") == 1
+    (count,) = doubled.exposure().read
+    assert (count.read, count.kept, count.duplicate) == (9, 5, 4)
+
+
+def test_a_repeated_line_makes_no_second_request_possible(node_logs: NodeLogs) -> None:
+    # The first request has evidence of its own, and takes the line.
+    prefill = [started(), stats(10, ROOM, 1, "prefill", 1), mismatch(11, 157)]
+    logs = overlapping(prefill, prefill) | {"decode-01": decoded(10_000, 10_001)}
+    found = by_size(node_logs(logs))
+    assert (found[10_000][0], found[10_001][0]) == ("probable", "not_assessable")
+
+
 def test_prefills_count_alone_explains_a_line_and_is_possible(node_logs: NodeLogs) -> None:
     lines = [
         mismatch(11, 157),
@@ -189,6 +214,32 @@ def test_prefills_count_alone_explains_a_line_and_is_possible(node_logs: NodeLog
     rows = case.requests.polars().sort("prefill_prompt_tokens")
     assert rows["tier"].to_list() == ["possible", "not_assessable"]
     assert left(case) == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "tier"),
+    [
+        ({}, "possible"),
+        ({"hop": "gateway", "prompt_tokens": 1, "http_status": 200}, "not_assessable"),
+        ({"hop": "decode", "decode_prompt_tokens": 1, "completion_tokens": 9}, "ruled_out"),
+        ({"hop": "decode", "reserved_pages": 1, "transferred_pages": 1}, "ruled_out"),
+    ],
+    ids=["prefill alone", "client", "decode", "pages"],
+)
+def test_a_prompt_of_one_token_is_told_from_a_placeholder_by_another_count_alone(
+    node_logs: NodeLogs, known: dict[str, Any], tier: str
+) -> None:
+    """On prefill the two are the same, so a line near by may be either's."""
+    prefill = [started(), mismatch(11, 157), stats(10, ROOM, 1, "prefill", 1)]
+    record = {"request_id": "r", "transfer_id": str(ROOM), "received_at": "2026-09-01T12:00:10Z"}
+    logs = {"prefill-01": prefill}
+    if known:
+        logs["other.ndjson"] = [json.dumps(record | known)]
+    case = node_logs(logs)
+    (row,) = case.requests.polars().to_dicts()
+    assert row["tier"] == tier
+    assert ("state_mismatch" in row["reasons"]) == (not known)
+    assert left(case) == (1 if known else 0), "the line is then another request's"
 
 
 def test_without_a_page_size_the_one_that_explains_most_lines_is_taken(
@@ -222,7 +273,18 @@ def test_lines_that_no_request_explains_leave_the_evidence_incomplete(
     assert "1 state-mismatch line that no joined request explains" in said
     assert "1 truncation line that no joined request explains" in said
     assert document.headline.bound.high == 2
-    assert "lines_unexplained" in {limitation.code for limitation in document.limitations}
+    (told,) = [item for item in document.limitations if item.code == "lines_unexplained"]
+    assert told.sentence.startswith("2 lines ")
+    assert told.sentence.endswith("By node: prefill-01/dp1: 2.")
+
+
+def test_lines_that_no_request_explains_are_counted_by_node(node_logs: NodeLogs) -> None:
+    logs = {f"prefill-{n:02}": [started(), mismatch(11, 157)] for n in range(22)}
+    logs["prefill-05"].append(mismatch(40, 99))
+    document = node_logs(logs | {"decode-01": decoded(5)}).exposure()
+    (told,) = [item for item in document.limitations if item.code == "lines_unexplained"]
+    assert "By node: prefill-05/dp1: 2, prefill-00/dp1: 1, " in told.sentence
+    assert told.sentence.endswith(", prefill-19/dp1: 1, 2 other nodes: 2.")
 
 
 def test_lines_outside_the_window_stand_for_nothing_in_it(node_logs: NodeLogs) -> None:

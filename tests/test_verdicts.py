@@ -60,6 +60,26 @@ def test_over_the_limit_with_a_full_transfer_is_ruled_out(verdict_of: Judge) -> 
     assert row["reasons"] == ["full_transfer", "over_limit"]
 
 
+@pytest.mark.parametrize(("prompt", "tier"), [(700_000, "possible"), (5_000, "ruled_out")])
+def test_a_full_transfer_does_not_clear_the_end_of_the_last_page(
+    verdict_of: Judge, prompt: int, tier: str
+) -> None:
+    pages = -(-prompt // 64)
+    row = verdict_of(
+        POOL,
+        request(
+            prompt_tokens=prompt,
+            prefill_prompt_tokens=prompt - 3,
+            decode_prompt_tokens=prompt,
+            reserved_pages=pages,
+            transferred_pages=pages,
+            http_status=200,
+        ),
+    )
+    assert row["tier"] == tier
+    assert {"full_transfer", "short_tail"} <= set(row["reasons"])
+
+
 def test_a_full_transfer_does_not_clear_a_placeholder(verdict_of: Judge) -> None:
     row = verdict_of(
         POOL,
@@ -217,7 +237,7 @@ def test_a_page_less_than_decode_counted_is_a_placeholder(verdict_of: Judge) -> 
     less = verdict_of(POOL, request(decode_prompt_tokens=1064, **counts))
     near = verdict_of(POOL, request(decode_prompt_tokens=1063, **counts))
     assert (less["tier"], less["reasons"]) == ("probable", ["below_limit", "placeholder_prefill"])
-    assert (near["tier"], near["reasons"]) == ("ruled_out", ["below_limit"])
+    assert (near["tier"], near["reasons"]) == ("ruled_out", ["below_limit", "short_tail"])
 
 
 def test_computing_a_page_less_than_reserved_is_a_placeholder(verdict_of: Judge) -> None:

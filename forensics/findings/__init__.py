@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from forensics.findings.base import Finding
+from forensics.findings.block_overlap import BLOCK_OVERLAP
 from forensics.findings.clock_uncertain import CLOCK_UNCERTAIN
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
+from forensics.findings.expired_transfer import EXPIRED_RELEASE, EXPIRED_TRANSFER
 from forensics.findings.foreign_marker import FOREIGN_MARKER
 from forensics.findings.full_transfer import FULL_TRANSFER
 from forensics.findings.hops_disagree import HOPS_DISAGREE
@@ -21,19 +23,25 @@ from forensics.findings.owner_mismatch import OWNER_MISMATCH
 from forensics.findings.placeholder_prefill import PLACEHOLDER_PREFILL
 from forensics.findings.rejected_but_served import REJECTED_BUT_SERVED
 from forensics.findings.same_count import SAME_COUNT, TRUNCATED_CONSISTENTLY
+from forensics.findings.short_tail import SHORT_TAIL
 from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
 from forensics.findings.tenant_inferred import TENANT_INFERRED
+from forensics.findings.too_fast import TOO_FAST
 from forensics.findings.traced import STATE_MISMATCH, TRUNCATED_PREFILL
 from forensics.findings.transfer_calibrated import TRANSFER_CALIBRATED
 from forensics.findings.transfer_mismatch import TRANSFER_MISMATCH
+from forensics.findings.unverified_format import UNVERIFIED_FORMAT
 from forensics.findings.zone_assumed import ZONE_ASSUMED
 
 FINDINGS: tuple[Finding, ...] = (
     BELOW_LIMIT,
+    BLOCK_OVERLAP,
     CLOCK_UNCERTAIN,
     COMPLETE_BUT_SHORT,
     COUNT_MISMATCH,
     DELIVERY_UNKNOWN,
+    EXPIRED_RELEASE,
+    EXPIRED_TRANSFER,
     FOREIGN_MARKER,
     FULL_TRANSFER,
     HOPS_DISAGREE,
@@ -51,13 +59,16 @@ FINDINGS: tuple[Finding, ...] = (
     PLACEHOLDER_PREFILL,
     REJECTED_BUT_SERVED,
     SAME_COUNT,
+    SHORT_TAIL,
     SHORT_TRANSFER,
     STATE_MISMATCH,
     TENANT_INFERRED,
+    TOO_FAST,
     TRANSFER_CALIBRATED,
     TRANSFER_MISMATCH,
     TRUNCATED_CONSISTENTLY,
     TRUNCATED_PREFILL,
+    UNVERIFIED_FORMAT,
     ZONE_ASSUMED,
 )
 

@@ -9,7 +9,7 @@ speaks for all of them. What is left is its own request. Every observation gets 
     transfer    by what both sides share          anchors   several requests under one such key
     by_request  by id, to hand-offs of that id    by_id     by id alone: calls and their records
     by_size     rejections that name nobody       gateway   client records that share no id at all
-    inferred    what the last of these may say
+    by_node     two prefill nodes under one   inferred  what the last of these may say
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import polars as pl
 from forensics.columns import ensure
 from forensics.joins.anchors import by_anchor
 from forensics.joins.by_id import by_id
+from forensics.joins.by_node import by_node
 from forensics.joins.by_request import by_request
 from forensics.joins.by_size import by_size
 from forensics.joins.gaps import INFERRED_GAP, SESSION_GAP, UNPAIRED_GAP
@@ -47,8 +48,9 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
     frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
     frame = frame.with_row_index("observation")
     direct, rest = _parted(frame, frame["transfer_id"].is_not_null())
-    direct = by_anchor(by_transfer(direct))
-    direct = direct.with_columns(inferred=pl.col("inferred") | pl.col("far")).drop("far")
+    direct = by_node(by_anchor(by_transfer(direct)))
+    inferred = pl.col("inferred") | pl.col("far")
+    direct = direct.with_columns(inferred=inferred).drop("far", "anchored")
     attached, alone = by_request(rest, direct)
     no = pl.lit(value=False)
     pieces = [

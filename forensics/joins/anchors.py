@@ -19,21 +19,23 @@ _SEPARATOR = "\x1f"
 
 
 def by_anchor(direct: pl.DataFrame) -> pl.DataFrame:
-    """Part the requests under each ``handoff``; adds ``inferred``."""
+    """Part the requests under each ``handoff``; adds ``inferred``, and where it was parted."""
     rows = _rows(direct)
     counts = _counts(rows)
     if not counts.height:
-        return direct.with_columns(inferred=pl.lit(value=False))
+        return direct.with_columns(inferred=pl.lit(value=False), anchored=pl.lit(value=False))
     several, mixed = _several(rows, counts), _mixed(counts)
     direct = direct.with_columns(inferred=pl.col("handoff").is_in(mixed.implode()))
     if not several.height:
-        return direct
+        return direct.with_columns(anchored=pl.lit(value=False))
     among = rows.join(several.select("handoff").unique(), on="handoff", how="semi")
     keys = assigned(among, _anchors(among, several))
     direct = direct.join(keys, on="observation", how="left", maintain_order="left").rechunk()
     key = pl.concat_str("handoff", "anchor", separator=":")
     return direct.with_columns(
-        handoff=pl.coalesce(key, "handoff"), inferred=pl.coalesce("guessed", "inferred")
+        handoff=pl.coalesce(key, "handoff"),
+        inferred=pl.coalesce("guessed", "inferred"),
+        anchored=pl.col("anchor").is_not_null(),
     ).drop("anchor", "guessed")
 
 

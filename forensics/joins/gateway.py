@@ -1,7 +1,8 @@
 """Client records that share no identifier with an engine: a router's ids are not sent on.
 
 A record joins the engine request of its prompt size where each is the only one that the
-other can be: near in time, and of one tenant, model and delivery as far as both say. It
+other can be: near in time, the hop before by its own times, and of one tenant, model and
+delivery as far as both say. It
 gives the request its tenant and the client's status; it decides nothing, since the join
 is an inference. Records that could be several requests, and those without a size, are
 set aside where there is an engine request for each of them: they would count one request
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import skew
-from forensics.joins import candidates, runs
+from forensics.joins import candidates, direction, runs
 from forensics.joins.gaps import ENGINE, NEAR_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.in_time import in_time
 
@@ -68,8 +69,10 @@ def _both(joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     delay = pl.col("server").replace_strict(
         list(usual) or [""], list(usual.values()) or [0], default=0, return_dtype=pl.Int64
     )
-    started = pl.col("at") - pl.when("at_end").then(0).otherwise(delay.fill_null(0))
-    return candidates.of_one_moment(calls, requests.with_columns(at=started))
+    delay = delay.fill_null(0)
+    requests = direction.of_requests(requests, delay)
+    started = pl.col("at") - pl.when("at_end").then(0).otherwise(delay)
+    return candidates.of_one_moment(direction.of_calls(calls), requests.with_columns(at=started))
 
 
 def _sized(
@@ -145,11 +148,14 @@ def _other_attempts(
     if not requests["unit"].is_duplicated().any():
         return moves.clear()
     mine = requests.select("handoff", "unit").join(moves, on="handoff").drop("handoff").unique()
-    mine = mine.join(calls.select("at", "tenant", "size", call="handoff"), on="call")
+    told = calls.select("at", "tenant", "size", *direction.TIMES, call="handoff")
+    mine = mine.join(told, on="call")
     others = requests.join(moves, on="handoff", how="anti").join(mine, on="unit")
     same = [pl.col(n).eq(pl.col(f"{n}_right")).fill_null(value=True) for n in ("tenant", "size")]
     near = (pl.col("at") - pl.col("at_right")).abs() <= SESSION_GAP
-    return others.filter(near, *same, pl.col("handoff").is_unique()).select("call", "handoff")
+    before = direction.holding(call="_right", request="")
+    others = others.filter(near, before, *same, pl.col("handoff").is_unique())
+    return others.select("call", "handoff")
 
 
 def _agreed(moves: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.joins import direction
 from forensics.joins.gaps import UNPAIRED_GAP
 
-_Waiting = list[tuple[int, int, str | None]]
-"""Time, key and tenant, in order of time."""
+_Span = tuple[int | None, int | None]
+_Waiting = list[tuple[int, int, str | None, _Span]]
+"""Time, key, tenant, and when it began and ended; in order of time."""
 
 
 def in_time(calls: pl.DataFrame, requests: pl.DataFrame) -> list[int]:
@@ -34,9 +36,9 @@ _ANSWERS: tuple[tuple[bool | None, bool | None], ...] = (
 
 def _by_delivery(frame: pl.DataFrame) -> dict[bool | None, _Waiting]:
     found: dict[bool | None, _Waiting] = {True: [], False: [], None: []}
-    rows = frame.sort("at", "handoff").select("delivered", "at", "handoff", "tenant").iter_rows()
-    for delivered, *values in rows:
-        found[delivered].append(tuple(values))
+    names = ("delivered", "at", "handoff", "tenant", *direction.TIMES)
+    for delivered, at, key, tenant, *times in frame.sort("at", "handoff").select(names).iter_rows():
+        found[delivered].append((at, key, tenant, (times[0], times[1])))
     return found
 
 
@@ -45,10 +47,11 @@ def _zipped(calls: _Waiting, requests: _Waiting) -> list[int]:
     pairs: list[tuple[int, int]] = []
     i = j = 0
     while i < len(calls) and j < len(requests):
-        (at, _, tenant), (began, _, owner) = calls[i], requests[j]
-        if began < at - UNPAIRED_GAP:
+        (at, _, tenant, call), (began, _, owner, request) = calls[i], requests[j]
+        other = bool(tenant and owner and tenant != owner) or not direction.holds(call, request)
+        if began < at - direction.SLACK:
             j += 1
-        elif began > at + UNPAIRED_GAP or (tenant and owner and tenant != owner):
+        elif began > at + UNPAIRED_GAP or other:
             i += 1
         else:
             pairs.append((i, j))

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.joins import direction
 from forensics.joins.gaps import UNPAIRED_GAP
 
 _CROWD = 256
@@ -27,17 +28,19 @@ class Point:
     tenant: str | None
     model: str | None
     delivered: bool | None
+    begun: int | None
+    ended: int | None
 
     def may_be(self, other: Point) -> bool:
-        """Say whether the two can be one: near in time, and nothing known of both differs."""
+        """Say whether a client record can be of a request: near and before it, nothing differs."""
         known = (
             (self.tenant, other.tenant),
             (self.model, other.model),
             (self.delivered, other.delivered),
         )
-        return abs(self.at - other.at) <= UNPAIRED_GAP and all(
-            a is None or b is None or a == b for a, b in known
-        )
+        near = abs(self.at - other.at) <= UNPAIRED_GAP
+        before = direction.holds((self.begun, self.ended), (other.begun, other.ended))
+        return near and before and all(a is None or b is None or a == b for a, b in known)
 
 
 def runs(
@@ -75,7 +78,7 @@ def only_pairs(calls: pl.DataFrame, requests: pl.DataFrame, gap: int) -> pl.Data
     pairs = calls.join(few, on="run", how="semi").join(requests, on="run")
     near = (pl.col("at") - pl.col("at_right")).abs() <= gap
     pairs = pairs.filter(
-        near, *(_compatible(name) for name in ("tenant", "model", "delivered"))
+        near, direction.holding(), *(_compatible(name) for name in ("tenant", "model", "delivered"))
     ).select("handoff_right", "unit", call="handoff")
     one_request = pl.col("unit").n_unique().over("call") == 1
     one_call = pl.col("call").n_unique().over("unit") == 1
@@ -113,7 +116,7 @@ def _matched(calls: list[Point], requests: list[Point]) -> list[int] | None:
     return taken
 
 
-_POINT = ("handoff", "at", "tenant", "model", "delivered")
+_POINT = ("handoff", "at", "tenant", "model", "delivered", *direction.TIMES)
 
 
 def _points(frame: pl.DataFrame) -> dict[int, list[Point]]:

@@ -16,16 +16,18 @@ import polars as pl
 
 from forensics.incident import Logs
 from forensics.schema import CONFIG_KEYS, Column, Kind
-from forensics.sources import secrets
+from forensics.sources import names, secrets
+from forensics.sources.keyforms import PATTERN
 from forensics.sources.times import times, whole_number
 
 LONGEST_ID = 128
-LONGEST_NAME = 256
 NOT_A_VALUE = "\0"
 """Stands for a raw value that is no scalar (an object, an array): fits no type."""
 
 _UNFIT_FOR_ID = r"[\s\p{Cc}]"
-_UNFIT_FOR_NAME = r"[[\p{Cc}\p{Zl}\p{Zp}]&&[^\t]]"
+_ROUNDED = r"^[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^[+-]?[0-9]+[eE]\+[0-9]+$"
+"""A hand-off's number that went through a float: of 63 bits it lost some, and joins wrongly."""
+_HAND_OFF = "transfer_id"
 _SETTING = re.compile(r"[A-Za-z0-9_.:+-]{1,48}")
 _TRUE = ("true", "1", "t", "yes")
 _FALSE = ("false", "0", "f", "no")
@@ -96,7 +98,7 @@ def _cast(raw: pl.DataFrame, columns: Mapping[str, Column]) -> pl.DataFrame:
 def _doubtful(raw: pl.DataFrame, columns: Mapping[str, Column]) -> dict[str, bool]:
     """Say which columns of texts need a look at each value: most have no odd one at all."""
     doubts = [
-        doubtful(pl.col(name), column.kind).any().alias(name)
+        (doubtful(pl.col(name), column.kind) | _maybe_rounded(name)).any().alias(name)
         for name, column in columns.items()
         if column.kind in _DOUBTFUL and raw.schema[name] == pl.String
     ]
@@ -218,14 +220,24 @@ def unfit_id(text: pl.Expr) -> pl.Expr:
 
 
 def unfit_name(text: pl.Expr) -> pl.Expr:
-    """Say which texts are no names: more than one line, control characters but tab, too long."""
-    odd = text.str.contains(_UNFIT_FOR_NAME) | (text.str.len_chars() > LONGEST_NAME)
-    return odd | secrets.looks_secret(text)
+    """Say which texts are no names: more than a label, or a secret."""
+    return names.unfit(text) | secrets.looks_secret(text)
 
 
 def _identifier(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
     text = _text(name, dtype)
-    return pl.when(~unfit_id(text)).then(text)
+    unfit = unfit_id(text)
+    if name == _HAND_OFF:
+        unfit |= text.str.contains(_ROUNDED)
+    return pl.when(~unfit).then(text)
+
+
+def _maybe_rounded(name: str) -> pl.Expr:
+    """Say which texts may be :data:`_ROUNDED`; quicker to ask, and never misses one."""
+    if name != _HAND_OFF:
+        return pl.lit(value=False)
+    signs = [pl.col(name).str.contains(sign, literal=True) for sign in ".+"]
+    return pl.any_horizontal(signs).fill_null(value=False)
 
 
 def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
@@ -259,8 +271,8 @@ _CASTS = {
     "config": _config,
 }
 _DOUBTFUL: dict[Kind, tuple[str, int]] = {
-    "id": (f"{_UNFIT_FOR_ID}|{secrets.PATTERN}", LONGEST_ID),
-    "name": (f"{_UNFIT_FOR_NAME}|{secrets.PATTERN}", LONGEST_NAME),
+    "id": (f"{_UNFIT_FOR_ID}|{PATTERN}", LONGEST_ID),
+    "name": (f"{names.MAYBE_UNFIT}|{PATTERN}", names.LONGEST_NAME),
 }
 
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from forensics.schema import Column, Kind
+from forensics.schema import ENGINE_HOP, Column, Kind
 from forensics.sources import values
 from forensics.sources.blocks import Block
 from forensics.sources.context import Context
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
 from forensics.sources.parsed import Parsed
 from forensics.sources.records import Raw, add
-from forensics.sources.sglang.sides import side
+from forensics.sources.sglang import sides
 
 REASON: Path = ("finish_reason",)
 _META: dict[str, tuple[Path, Kind]] = {
@@ -134,19 +134,38 @@ def typed(
 
 
 def told(finished: pl.Expr) -> pl.Expr:
-    """Return the hop of rows of :func:`typed`, by the shape of their answers."""
+    """Return the side that the shape of their answers tells of rows of :func:`typed`."""
     reason, length, room = pl.col("reason"), pl.col("length"), pl.col("transfer_id")
-    return side(finished=finished, reason=reason, length=length, room=room)
+    return sides.side(finished=finished, reason=reason, length=length, room=room)
 
 
 def emit(
-    frame: pl.DataFrame, hop: pl.Expr, context: Context, parsed: Parsed, **more: pl.Expr
+    frame: pl.DataFrame,
+    side: pl.Expr,
+    context: Context,
+    parsed: Parsed,
+    *,
+    stated: bool = False,
+    **more: pl.Expr,
 ) -> None:
-    """Add one observation for each row of :func:`typed`; ``more`` adds or replaces columns."""
-    frame = frame.with_columns(hop=hop, identity=identity(context.node))
+    """Add one observation for each row of :func:`typed`.
+
+    Args:
+        frame: the rows.
+        side: of which side each is. Where only its shape says so, the node on whose side it
+            stands tells that shape to :mod:`forensics.sides`, which settles the hop.
+        context: the file that they stand in.
+        parsed: where to add.
+        stated: the record itself says of which side it is.
+        more: columns to add or to replace.
+    """
+    told = pl.lit(value=stated)
+    frame = frame.with_columns(hop=side, stated=told, identity=identity(context.node))
     rows = frame.select(**(_VALUES | more))
     columns = {name: rows[name] for name in rows.columns}
-    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=frame["hop"])
+    height = frame.height
+    hop = frame["hop"] if stated else pl.repeat(ENGINE_HOP, height, dtype=pl.String, eager=True)
+    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=hop)
     add(raw, context, parsed, only="observations")
 
 
@@ -168,6 +187,8 @@ def _stamp(name: str) -> pl.Expr:
 
 _PREFILL = pl.col("hop") == "prefill"
 _DECODE = pl.col("hop") == "decode"
+_NO_ANSWER = _PREFILL & pl.col("stated")
+"""What prefill says of the end is not the client's; a shape alone may still be decode's."""
 _ABORTED = pl.col("reason") == "abort"
 # A refusal may count the one token of a placeholder; more of them were really generated.
 _REFUSED = (
@@ -182,7 +203,7 @@ _VALUES: dict[str, pl.Expr] = {
     "transfer_id": pl.col("transfer_id"),
     "tenant_id": pl.col("tenant_id"),
     "received_at": pl.coalesce(_stamp("arrived"), _stamp("received"), "timestamp"),
-    "finished_at": pl.when(~_PREFILL).then(_stamp("finished")),
+    "finished_at": pl.when(~_NO_ANSWER).then(_stamp("finished")),
     "prefill_node": pl.when(~_DECODE).then("identity"),
     "decode_node": pl.when(~_PREFILL).then("identity"),
     # As the nodes: an abort's side is told later, and what is of the other side goes then.
@@ -192,9 +213,9 @@ _VALUES: dict[str, pl.Expr] = {
     "prefill_ms": pl.when(
         _PREFILL & (pl.col("forward") > 0) & (pl.col("prefilled") > pl.col("forward"))
     ).then((pl.col("prefilled") - pl.col("forward")) * 1_000),
-    "completion_tokens": pl.when(_DECODE | _EITHER).then(_COMPLETION),
-    "http_status": pl.when(~_PREFILL).then("status"),
-    "finish_reason": pl.when(~_PREFILL).then("reason"),
+    "completion_tokens": pl.when(~_NO_ANSWER & ~_REFUSED | _DECODE).then(_COMPLETION),
+    "http_status": pl.when(~_NO_ANSWER).then("status"),
+    "finish_reason": pl.when(~_NO_ANSWER).then("reason"),
     "rejected": pl.when(_REFUSED).then(pl.lit(value=True)),
     "rejection_code": pl.when(_REFUSED)
     .then(pl.lit("other"))

@@ -108,6 +108,27 @@ class Message:
         return tuple(dict.fromkeys(re.findall(r"\(\?<(\w+)>", "".join(self.patterns))))
 
 
+def told_once(mark: str, *fields: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Return what leaves out lines that hold a mark where only an imitation can have it.
+
+    A client chooses its id: one that holds what stands after an id would end too early, and
+    what really follows would then be in the rest of the line.
+
+    Args:
+        mark: pattern of what a line of the engine has once, after its id.
+        fields: groups in which it would be another one.
+    """
+
+    def refine(frame: pl.DataFrame) -> pl.DataFrame:
+        again = pl.any_horizontal(
+            pl.col(f).str.contains(mark).fill_null(value=False) for f in fields
+        )
+        marked = frame.select(again).to_series()
+        return frame.filter(~marked) if marked.any() else frame
+
+    return refine
+
+
 def number(name: str) -> pl.Expr:
     """A field as a whole number."""
     return pl.col(name).cast(pl.Int64, strict=False)

@@ -1,9 +1,11 @@
-"""Which side of a hand-off logged an answer, told by the answer's shape.
+"""Which side of a hand-off logged an answer, as far as the answer's shape tells it.
 
 Neither a request log nor an exporter says where it was written. Prefill ends a
 handed-off request with ``length`` and length 0, whether it computed the prompt or a
 placeholder of one token. An answer that stopped or reached a real length is decode's.
-The rest (aborts, arrivals) is told later, by its pair or its node.
+A shape is no proof (decode answers so to a request for no tokens): the role of the node
+goes before it, once all logs are read. The rest (aborts, arrivals) is told by that role or
+by its pair.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from forensics.schema import ENGINE_HOP
 
 
 def side(*, finished: pl.Expr, reason: pl.Expr, length: pl.Expr, room: pl.Expr) -> pl.Expr:
-    """Return the hop of each record.
+    """Return the side that each record has the shape of.
 
     Args:
         finished: whether the record is of an answer, not of an arrival.

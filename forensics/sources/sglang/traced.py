@@ -126,7 +126,7 @@ class Traced:
             more |= {"prefill_node": nobody, "decode_node": nobody}
         else:
             parsed.capacity.append(self._roles(rows))
-        answers.emit(rows, hop, self._context, parsed, **more)
+        answers.emit(rows, hop, self._context, parsed, stated=True, **more)
 
     def _count_children(self, parsed: Parsed) -> None:
         counts = [(thread.spans, key) for key, thread in self._threads.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.sources.forms import Form
-from forensics.sources.sglang.message import LONG_ID, ROOM, Message, Rows, counted
+from forensics.sources.sglang.message import LONG_ID, ROOM, Message, Rows, counted, told_once
 from forensics.sources.sglang.messages.handoffs import failed
 
 _FAILED = failed(decode=pl.lit(value=True), code=pl.lit("transfer_failed"))
@@ -46,11 +46,11 @@ def _checksum(rows: Rows) -> None:
 _COLLIDED = (
     rf"^Context corruption detected: Request (?<rid>{LONG_ID}) "
     rf"\(bootstrap_room=(?<room>{ROOM})\) received metadata from "
-    rf"bootstrap_room=(?<other>{ROOM})\. Metadata buffer index: "
+    rf"bootstrap_room=(?<other>{ROOM})\. Metadata buffer index: (?<rest>.*)$"
 )
 _NOT_READY = (
     rf"^Metadata unexpectedly not ready after readiness gate: request (?<rid>{LONG_ID}), "
-    rf"bootstrap_room=(?<room>{ROOM}), metadata_buffer_index="
+    rf"bootstrap_room=(?<room>{ROOM}), metadata_buffer_index=(?<rest>.*)$"
 )
 _RELEASED = (
     rf"^Deferred KV release for room (?<room>{ROOM}) timed out after [0-9.]+s without a "
@@ -58,8 +58,9 @@ _RELEASED = (
 )
 _CHECKSUM = (
     rf"^KV checksum mismatch(?: on a peer rank)? req=(?<rid>{LONG_ID}) "
-    rf"bootstrap_room=(?<room>{ROOM})(?: |$)"
+    rf"bootstrap_room=(?<room>{ROOM})(?<rest> .*)?$"
 )
+_ONCE = told_once(r"bootstrap_room=", "rid", "rest")
 MESSAGES = (
     Message(
         Form(
@@ -71,6 +72,7 @@ MESSAGES = (
         ("Context corruption detected: ",),
         (_COLLIDED,),
         _collision,
+        refine=_ONCE,
     ),
     Message(
         Form(
@@ -82,6 +84,7 @@ MESSAGES = (
         ("Metadata unexpectedly not ready",),
         (_NOT_READY,),
         _not_ready,
+        refine=_ONCE,
     ),
     Message(
         Form(
@@ -104,6 +107,7 @@ MESSAGES = (
         ("KV checksum mismatch",),
         (_CHECKSUM,),
         _checksum,
+        refine=_ONCE,
     ),
     counted(
         Form(

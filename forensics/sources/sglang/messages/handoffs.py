@@ -5,7 +5,16 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.sources.forms import Form
-from forensics.sources.sglang.message import LONG_ID, QUOTE, ROOM, Message, Rows, counted, number
+from forensics.sources.sglang.message import (
+    LONG_ID,
+    QUOTE,
+    ROOM,
+    Message,
+    Rows,
+    counted,
+    number,
+    told_once,
+)
 
 _PAGES = r"[0-9]{1,9}"
 _ROUNDING = "state index counts within rounding"
@@ -85,6 +94,7 @@ MESSAGES = (
         ),
         (_FAILURE,),
         _failed,
+        refine=told_once(r"\breq\.(?:rid|bootstrap_room)=", "rid", "cause"),
     ),
     Message(
         Form(

@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.sources.forms import Form
 from forensics.sources.sglang.clock import count_offsets
-from forensics.sources.sglang.message import COUNT, LONG_ID, ROOM, Message, Rows, number
+from forensics.sources.sglang.message import COUNT, LONG_ID, ROOM, Message, Rows, number, told_once
 from forensics.sources.sglang.pieces import Shape
 
 DAY_MS = 86_400_000.0
@@ -62,6 +62,8 @@ _STAGE = {
     "queue": rf" queue_duration=({_MS})ms",
     "forward": rf" forward_duration=({_MS})ms",
 }
+_ONCE = told_once(r"bootstrap_room=|put[ _]len=|type=\w+\):", "rest")
+"""After the counts there are durations alone: other counts there are the line's own."""
 _EPOCHS = (1e8, 1e11)
 """Seconds since 1970 that a stamp may be."""
 
@@ -90,13 +92,17 @@ def _spent() -> pl.Expr:
     return (total * 1_000).round().cast(pl.Int64).alias("spent")
 
 
+_APART = pl.col("type") != "unified"
+"""An engine that hands nothing on has no room: one there is of the client's choice."""
+
+
 def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
     prefill = pl.col("type") == "prefill"
     # A line without any duration was written before anything was sent.
     unset = pl.all_horizontal(pl.col(stage).is_null() for stage in _STAGE)
     return (
         pl.col("rid").alias("request_id"),
-        pl.col("room").alias("transfer_id"),
+        pl.when(_APART).then("room").alias("transfer_id"),
         # Without a stamp: the line was written at the end, its durations lie before it.
         pl.coalesce("entry", pl.col("local") - pl.col("spent")).alias("received_at"),
         pl.when(~prefill).then(finished).alias("finished_at"),
@@ -119,7 +125,6 @@ _NEW = _observation(number("cached"), pl.col("entry") + pl.col("spent"))
 _BEFORE = _observation(pl.lit(None, dtype=pl.Int64), pl.col("local"))
 _UNDATED = pl.col("entry").is_null() & pl.col("naive")
 _TIMELESS = (pl.lit(value=False).alias("naive"), pl.lit(None, dtype=pl.Int64).alias("local"))
-_APART = pl.col("type") != "unified"
 
 
 def _new(rows: Rows) -> None:
@@ -149,6 +154,9 @@ def _whole(frame: pl.DataFrame) -> pl.DataFrame:
 def _add(rows: Rows, observation: tuple[pl.Expr, ...]) -> None:
     """Add the observations, and each identity's part in the hand-off, as its own lines say."""
     rows.observe(*observation, naive=_UNDATED)
+    roomless = rows.frame.select((~_APART & pl.col("room").is_not_null()).sum()).item()
+    if roomless:
+        rows.parsed.bad_values["transfer_id"] += roomless
     first = rows.frame.unique(["dp", "type"], keep="first", maintain_order=True)
     roles = Rows(first.with_columns(_TIMELESS), rows.context, rows.parsed)
     roles.fact("role", role=pl.col("type"), disaggregated=_APART)
@@ -162,11 +170,13 @@ MESSAGES = (
         (_ANY,),
         _new,
         _SHAPES,
+        refine=_ONCE,
     ),
     Message(
         Form("time-stats-old", "old time-stats line", "0.4.10-0.5.11", f"{_SHOWS} from 0.5.10"),
         ("Req Time Stats(",),
         (_OLD,),
         _old,
+        refine=_ONCE,
     ),
 )

@@ -1,0 +1,64 @@
+"""A rejection alone shows no answer, and names no decode node."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import forensics
+
+NodeLogs = Callable[..., forensics.Case]
+Judge = Callable[..., dict[str, Any]]
+REFUSED = {
+    "request_id": "r", "received_at": "2026-09-01T12:00:00Z", "prompt_tokens": 700_000,
+    "rejected": True,
+}  # fmt: skip
+LINE = (
+    "[2026-09-01 12:00:00 DP0 TP0 EP0] Input length (690000 tokens) exceeds the maximum allowed "
+    "length (681274 tokens). Use a shorter input or enable --allow-auto-truncate., self.rid='r'"
+)
+ROLE = (
+    "[2026-09-01 11:00:00] server_args=ServerArgs(model_path='m', disaggregation_mode='{}', "
+    "page_size=64)"
+)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"http_status": 200},
+        {"completion_tokens": 4},
+        {"http_status": 200, "stream_error": True},
+        {"decode_prompt_tokens": 700_000},
+        {"reserved_pages": 9},
+    ],
+)
+def test_with_a_sign_of_an_answer_it_was_served(verdict_of: Judge, shown: dict[str, Any]) -> None:
+    assert "rejected_but_served" in verdict_of(REFUSED | shown)["reasons"]
+
+
+@pytest.mark.parametrize(
+    "silent", [{}, {"http_status": 499}, {"http_status": 504}, {"prefill_prompt_tokens": 1}]
+)
+def test_without_one_it_is_a_rejection_alone(verdict_of: Judge, silent: dict[str, Any]) -> None:
+    row = verdict_of(REFUSED | silent)
+    assert "rejected_but_served" not in row["reasons"]
+
+
+@pytest.mark.parametrize("role", [None, "prefill", "null"])
+def test_a_rejection_line_names_the_node_that_refused_as_prefills(
+    node_logs: NodeLogs, role: str | None
+) -> None:
+    lines = [LINE] if role is None else [ROLE.format(role), LINE]
+    (row,) = node_logs({"n-01": lines}, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
+    assert (row["prefill_node"], row["decode_node"]) == ("n-01/dp0", None)
+    assert "rejected_but_served" not in row["reasons"]
+    assert "over_limit" in row["reasons"]
+    assert row["tier"] == ("ruled_out" if role == "null" else "possible")
+
+
+def test_a_decode_node_may_refuse_too(node_logs: NodeLogs) -> None:
+    lines = [ROLE.format("decode"), LINE]
+    (row,) = node_logs({"n-01": lines}, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
+    assert (row["prefill_node"], row["decode_node"]) == (None, "n-01/dp0")
+    assert "rejected_but_served" not in row["reasons"]
