@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Opened
+from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Source
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
 
@@ -34,7 +34,7 @@ class Document:
         return Unread(self.line, self.offset, reason)
 
 
-def documents(opened: Opened) -> Iterator[Document]:
+def documents(opened: Source) -> Iterator[Document]:
     """Yield the documents of a file; a line that belongs to none is yielded by itself."""
     held = _Held()
     for block in opened.blocks():
@@ -42,8 +42,9 @@ def documents(opened: Opened) -> Iterator[Document]:
             yield from held.end()
             yield Document(b"", block.line, block.offset, block.reason)
             continue
-        line, offset = block.line, block.offset
-        for text in split_lines(block.data):
+        offset = block.offset
+        for place, text in enumerate(split_lines(block.data)):
+            line = block.number(place)
             if text.startswith(b"{"):
                 yield from held.end()
             if held or (text.startswith(b"{") and not _whole(text)):
@@ -52,7 +53,7 @@ def documents(opened: Opened) -> Iterator[Document]:
                 yield Document(text.strip(), line, offset)
             if text.startswith(b"}"):
                 yield from held.end()
-            line, offset = line + 1, offset + len(text)
+            offset += len(text)
     yield from held.end()
 
 

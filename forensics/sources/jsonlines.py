@@ -100,7 +100,7 @@ class JsonColumns:
             values, count = self._rows.read(block)
         except FAULTS:
             return self._one_by_one(block)
-        return Taken(_Part(values, range(block.line, block.line + count)), read=count)
+        return Taken(_Part(values, block.all_numbers(count)), read=count)
 
     def together(self, taken: Sequence[Taken]) -> Lines:
         """Return what some blocks gave as columns; those without any value are left out."""
@@ -123,7 +123,8 @@ class JsonColumns:
         good_at: list[tuple[int, int]] = []
         odd: list[dict[str, str | None]] = []
         odd_at: list[tuple[int, int]] = []
-        for number, line in enumerate(split_lines(block.data), start=block.line):
+        for place, line in enumerate(split_lines(block.data)):
+            number = block.number(place)
             at, offset = offset, offset + len(line)
             line = line.rstrip(b"\r\n")  # inside an open string it would look like another fault
             if not line.strip():

@@ -46,6 +46,14 @@ def times(raw: pl.Series, logs: Logs) -> Times:
     return Times(values, naive & values.is_not_null())
 
 
+def in_utc(texts: pl.Series) -> pl.Series | None:
+    """Return microseconds of texts that name their zone; None where none of them does."""
+    found = times(texts, Logs())
+    moments = pl.DataFrame({"at": found.values, "naive": found.naive})
+    known = moments.select(pl.when(~pl.col("naive")).then("at")).to_series()
+    return known if known.null_count() < len(known) else None
+
+
 def _none(raw: pl.Series) -> pl.Series:
     return pl.repeat(False, len(raw), dtype=pl.Boolean, eager=True)
 

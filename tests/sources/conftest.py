@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from forensics.incident import parse
+from forensics.schema import ENGINE_HOP
 from forensics.sources.files import expand
 from forensics.sources.reading import FileFacts, Reading, Shard, read_shard
 
@@ -58,6 +59,17 @@ def read(tmp_path: Path) -> Read:
         assert facts.read == whole, "read == kept + ignored + unreadable"
         frames = [pl.read_parquet(part) for part in reading.parts]
         rows = pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
-        return Seen(facts, reading, rows)
+        return Seen(facts, reading, _shown(rows))
 
     return run
+
+
+def _shown(rows: pl.DataFrame) -> pl.DataFrame:
+    """Name the side on which alone an engine's record stands: the one whose shape it has."""
+    nodes = ["prefill_node", "decode_node"]
+    if "hop" not in rows.columns or not set(nodes) <= set(rows.columns):
+        return rows
+    alone = [pl.col(one).is_not_null() & pl.col(two).is_null() for one, two in (nodes, nodes[::-1])]
+    side = pl.when(alone[0]).then(pl.lit("prefill")).when(alone[1]).then(pl.lit("decode"))
+    engine = pl.col("hop") == ENGINE_HOP
+    return rows.with_columns(hop=pl.when(engine).then(pl.coalesce(side, "hop")).otherwise("hop"))

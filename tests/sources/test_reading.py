@@ -1,11 +1,14 @@
 """Bytes to lines: compression, damage, line ends, long lines, and what is no line of a format."""
 
+import bz2
 import gzip
 import hashlib
 import io
 import json
+import lzma
 import random
 import zlib
+from functools import partial
 
 import polars as pl
 import pytest
@@ -27,6 +30,10 @@ PACK = {
     "zst": zstandard.compress,
     "gz-members": lambda data: gzip.compress(data[:300]) + gzip.compress(data[300:]),
     "zst-frames": lambda data: zstandard.compress(data[:300]) + zstandard.compress(data[300:]),
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+    "xz-streams": lambda data: lzma.compress(data[:300]) + lzma.compress(data[300:]),
+    "bz2-streams": lambda data: bz2.compress(data[:300]) + bz2.compress(data[300:]),
     "gz-padded": lambda data: gzip.compress(data) + b"\0" * 512,
     "zst-unsized": lambda data: zstandard.ZstdCompressor(write_content_size=False).compress(data),
 }
@@ -46,12 +53,14 @@ def test_compression_is_found_by_the_bytes_not_the_name(read, kind, name):
 def test_compressed_parquet_is_read(read):
     buffer = io.BytesIO()
     pl.DataFrame([ROW] * 3).write_parquet(buffer)
-    for pack in (gzip.compress, zstandard.compress):
+    for pack in (gzip.compress, zstandard.compress, lzma.compress, bz2.compress):
         seen = read(pack(buffer.getvalue()), "x.parquet.gz")
         assert (seen.facts.format, seen.facts.kept) == ("plain-parquet", 3)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize(
+    "pack", [gzip.compress, zstandard.compress, partial(lzma.compress, preset=0), bz2.compress]
+)
 def test_a_truncated_stream_gives_what_came_before_and_one_reason(read, pack):
     data = b"".join(line(n, noise=random.Random(n).randbytes(2_000).hex()) for n in range(3_000))
     packed = pack(data)

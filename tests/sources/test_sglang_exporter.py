@@ -41,7 +41,7 @@ def test_both_sides_by_the_shape_of_their_answers(read):
     assert (prefill["prefill_prompt_tokens"], prefill["cached_tokens"]) == (1, 0)
     assert (prefill["transfer_id"], prefill["tenant_id"]) == (str(ROOM), "tenant-a")
     assert prefill["prefill_ms"] == pytest.approx(62.5)
-    assert prefill["completion_tokens"] is prefill["finish_reason"] is None
+    assert prefill["decode_node"] is prefill["decode_prompt_tokens"] is None
     assert (decode["hop"], decode["decode_node"]) == ("decode", "prefill-03/dp1")
     assert (decode["decode_prompt_tokens"], decode["completion_tokens"]) == (50_000, 12)
     assert (decode["received_at"], decode["finished_at"]) == (MICROS + 500_000, MICROS + 1_500_000)

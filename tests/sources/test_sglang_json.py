@@ -88,9 +88,9 @@ def test_length_zero_is_prefills_answer(log):
     assert (row["prefill_prompt_tokens"], row["decode_prompt_tokens"]) == (1830, None)
     assert row["cached_tokens"] == 16
     assert row["prefill_ms"] == pytest.approx(150)
-    assert row["completion_tokens"] is None
+    assert row["decode_node"] is None
+    assert row["completion_tokens"] == 1, "the role of the node may still make it decode's"
     assert row["http_status"] is None
-    assert row["finished_at"] is None
 
 
 def test_a_real_length_is_decodes_answer(log):

@@ -124,6 +124,58 @@ def test_an_id_that_imitates_the_fields_after_it_is_not_believed(log):
     assert found["request_id"] == "redacted:node-1.log:1"
 
 
+IMITATED = (
+    f"x, bootstrap_room=5, input_len=1, cached_input_len=0, output_len=1, type=prefill): {STAGES}"
+)
+IN_OLD = "x, bootstrap_room=5, input len=1, output len=1, type=prefill): forward_duration=1.00ms"
+FAILED = "Decode transfer failed for request rank=0 decode_req.req.rid="
+COLLIDED = "received metadata from bootstrap_room=6. Metadata buffer index: 3."
+
+
+NAMED = f"rid=0a0b, bootstrap_room={ROOM}"
+IMITATIONS = {
+    "counts": new(f"{STAGES}{ENTRY}").replace("rid=0a0b", f"rid={IMITATED}"),
+    "counts without a room": new(f"{STAGES}{ENTRY}").replace(NAMED, f"rid={IMITATED}"),
+    "old": old("decode", STAGES).replace("rid=0a0b", f"rid={IN_OLD}"),
+    "old without a room": old("unified", STAGES).replace(NAMED, f"rid={IN_OLD}"),
+    "failure": (
+        f'{AT}{FAILED}"x\' decode_req.req.bootstrap_room=5 with exception y" '
+        f"decode_req.req.bootstrap_room={ROOM} with exception z"
+    ),
+    "failure without a room": (
+        f"{AT}{FAILED}'x' decode_req.req.bootstrap_room=5 with exception y' "
+        "decode_req.req.bootstrap_room=None"
+    ),
+    "collision": (
+        f"{AT}Context corruption detected: Request x (bootstrap_room=5) {COLLIDED} "
+        f"(bootstrap_room={ROOM}) {COLLIDED}"
+    ),
+    "not ready": (
+        f"{AT}Metadata unexpectedly not ready after readiness gate: request x, bootstrap_room=5, "
+        f"metadata_buffer_index=1, bootstrap_room={ROOM}, metadata_buffer_index=2"
+    ),
+    "checksum": (
+        f"{AT}KV checksum mismatch req=x bootstrap_room=5 bootstrap_room={ROOM} expected=0x1 "
+        "got=0x2"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", IMITATIONS.values(), ids=IMITATIONS)
+def test_an_id_that_holds_a_whole_imitation_gives_no_value(log, line):
+    seen = log(line)
+    assert seen.rows.height == 0
+    assert not facts(seen, "role")
+    assert (seen.facts.read, len(seen.facts.unread)) == (1, 1)
+
+
+def test_a_room_on_an_engine_that_hands_nothing_on_is_none(log):
+    """Byte for byte what an id would leave that imitates one."""
+    seen = log(old("unified", STAGES), old("decode", STAGES))
+    assert seen.column("transfer_id") == [None, str(ROOM)]
+    assert seen.facts.bad_values == {"transfer_id": 1}
+
+
 # --- refused and shortened -----------------------------------------------------------
 
 

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import msgspec
 import polars as pl
 
 from forensics.incident import Incident
-from forensics.sources.blocks import Block, Opened
+from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
-from forensics.sources.jsonlines import Batch, JsonColumns, Lines, Path
+from forensics.sources.innerjson import decoded
+from forensics.sources.jsonlines import Batch, Path
 from forensics.sources.parsed import Parsed
 from forensics.sources.sglang import answers
-from forensics.sources.values import NOT_A_VALUE
 
 FORMS = (
     Form(
@@ -72,7 +73,7 @@ def _is_record(line: bytes) -> bool:
     return True
 
 
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the finished requests of each block."""
     exporter = _Exporter(context)
     for block in opened.blocks():
@@ -89,19 +90,22 @@ class _Exporter:
         self._bare = answers.BareReasons(())
 
     def add(self, block: Block, parsed: Parsed) -> None:
-        found = self._outer.read(block)
+        lines = replace(block, line=0, numbers=None)  # as places within the block
+        found = self._outer.read(lines)
         parsed.read += found.read
-        parsed.unread += found.unread
+        parsed.unread += [replace(one, line=block.number(one.line or 0)) for one in found.unread]
         if found.blank:
             parsed.notes["blank line"] += found.blank
         for batch in found.batches:
-            self._batch(self._bare.fill(batch, block), parsed)
+            filled = self._bare.fill(batch, lines)
+            numbers = pl.Series([block.number(at) for at in batch.lines.to_list()], dtype=pl.Int64)
+            self._batch(replace(filled, lines=numbers), parsed)
 
     def _batch(self, batch: Batch, parsed: Parsed) -> None:
         columns = dict(batch.columns)
         height = len(batch.lines)
         texts = columns.pop("parameters", pl.Series([None] * height, dtype=pl.String))
-        columns |= _decoded(texts, self._inner, parsed)
+        columns |= decoded(texts, self._inner, PARAMETERS, parsed.bad_values)
         frame = answers.typed(columns, batch.lines, self._context, parsed)
         known = pl.any_horizontal(pl.col("request_id", "prompt", "reason").is_not_null())
         parsed.ignored["other record"] += frame.filter(~known).height
@@ -115,26 +119,3 @@ def _tenants(stated: tuple[str, ...]) -> tuple[Path, ...]:
     paths = [tuple(path.split(".")) for path in stated]
     inner = [path[1:] if path[0] in ("obj", PARAMETERS) and path[1:] else path for path in paths]
     return tuple(inner) or _TENANT_PATHS
-
-
-def _decoded(texts: pl.Series, inner: JsonColumns, parsed: Parsed) -> dict[str, pl.Series]:
-    """Return the named columns of the parameters, row by row; the texts themselves end here."""
-    fit = texts.is_not_null() & (texts != NOT_A_VALUE) & ~texts.str.contains("\n", literal=True)
-    data = "\n".join(text if ok else "{}" for text, ok in zip(texts, fit, strict=True))
-    found = inner.read(Block(data.encode(), 0, 0))
-    unread = len(found.unread) + found.blank + int((texts.is_not_null() & ~fit).sum())
-    if unread:
-        parsed.bad_values[PARAMETERS] += unread
-    return _aligned(found, len(texts))
-
-
-def _aligned(found: Lines, height: int) -> dict[str, pl.Series]:
-    """Return the columns of all batches at the rows that their lines stand for."""
-    columns: dict[str, pl.Series] = {}
-    for batch in found.batches:
-        for name, series in batch.columns.items():
-            whole = columns.get(name, pl.Series(name, [None] * height, dtype=series.dtype))
-            if whole.dtype != series.dtype:
-                whole, series = whole.cast(pl.String), series.cast(pl.String)
-            columns[name] = whole.scatter(batch.lines, series)
-    return columns

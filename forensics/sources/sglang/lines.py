@@ -12,11 +12,12 @@ import re
 import polars as pl
 
 from forensics.sources.context import Context
+from forensics.sources.lineids import fit_ids
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import pieces, prefix
 from forensics.sources.sglang.message import Message, Rows
 from forensics.sources.sglang.messages import MESSAGES
-from forensics.sources.values import count_rejected, doubtful, unfit_id
+from forensics.sources.stamps import Outer
 
 _BY_LITERAL = {literal: message for message in MESSAGES for literal in message.literals}
 _LITERALS = list(_BY_LITERAL)
@@ -26,13 +27,14 @@ _SWALLOWED = r", bootstrap_room=|, input[ _]len=|\.bootstrap_room="
 OTHER = "other line"
 
 
-def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+def parse(rows: pl.DataFrame, context: Context, parsed: Parsed, stamped: Outer) -> None:
     """Add what lines hold to ``parsed``; each is counted once.
 
     Args:
         rows: lines as :func:`forensics.sources.sglang.prefix.split` returns them.
         context: the file that they stand in.
         parsed: where to add.
+        stamped: gives lines the time of a log collector.
     """
     rest = _begun(rows, context, parsed)
     if not rest.height:
@@ -41,7 +43,7 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     known = rest.filter(~unusual)
     rest = rest.filter(unusual)
     if rest.height:
-        rest = _begun(prefix.split_unusual(rest, context.node), context, parsed)
+        rest = _begun(stamped(prefix.split_unusual(rest, context.node)), context, parsed)
     for frame in (known, rest):
         if frame.height:
             _others(frame, context, parsed)
@@ -89,7 +91,7 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
         for kind, count in found["aside"].drop_nulls().value_counts().iter_rows():
             parsed.ignored[kind] += count
             kept -= count
-    message.build(Rows(_fit_ids(found, context, parsed), context, parsed))
+    message.build(Rows(fit_ids(found, ("rid",), context, parsed), context, parsed))
     parsed.kept = kept
 
 
@@ -156,19 +158,3 @@ def _ids_end(frame: pl.DataFrame) -> pl.DataFrame:
     """Leave out lines in which an id that may hold anything holds the field that follows it."""
     swallowed = frame["rid"].str.contains(_SWALLOWED).fill_null(value=False)
     return frame.filter(~swallowed) if swallowed.any() else frame
-
-
-def _fit_ids(frame: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame:
-    """Name a request by its place where its id may hold more than an identifier."""
-    if "rid" not in frame.columns:
-        return frame
-    if not frame.select(doubtful(pl.col("rid"), "id").any()).item():
-        return frame
-    unfit = frame.select(unfit_id(pl.col("rid")).fill_null(value=False)).to_series()
-    if unfit.any():
-        count_rejected(frame["rid"].filter(unfit).alias("request_id"), parsed.bad_values)
-    places = [f"redacted:{context.where(line)}" for line in frame["line"].to_list()]
-    # Copied: a view would keep the text of the id that may not be kept.
-    own = pl.concat_str("rid", pl.lit(""))
-    stand_in = pl.Series("place", places, dtype=pl.String)
-    return frame.with_columns(pl.when(unfit).then(stand_in).otherwise(own).alias("rid"))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.incident import Incident
-from forensics.sources.blocks import Block, Opened
+from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed, Unread
@@ -51,7 +51,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
     return None
 
 
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each block was counted as, then the pools of all scrapes."""
     held: list[pl.DataFrame] = []
     for block in opened.blocks():
@@ -70,7 +70,7 @@ def _samples(block: Block, parsed: Parsed) -> pl.DataFrame:
     text = block.data.decode("utf-8", "replace").removesuffix("\n")
     lines = pl.Series("text", text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
     frame = lines.to_frame().with_columns(
-        line=pl.int_range(block.line, block.line + len(lines), dtype=pl.Int64)
+        line=pl.Series(block.all_numbers(len(lines)), dtype=pl.Int64)
     )
     line = pl.col("text")
     kind = (

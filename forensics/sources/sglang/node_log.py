@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from forensics.sources.blocks import Block, DamagedStreamError, Opened
+from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
+from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import lines, prefix
 from forensics.sources.sglang.request_log import RequestLog
+from forensics.sources.stamps import Outer
+from forensics.sources.textlines import Waiting, frame
 
-TEXT_BYTES = 16 << 20
-"""Text is read in larger pieces than blocks: a look at a few lines costs as much as at many."""
 
-
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each block holds; JSON records and text lines may be mixed."""
     log = _NodeLog(context)
     try:
@@ -34,8 +34,7 @@ class _NodeLog:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._requests = RequestLog(context)
-        self._waiting: list[pl.DataFrame] = []
-        self._bytes = 0
+        self._waiting = Waiting()
 
     def add(self, block: Block) -> Parsed:
         """Read a block, and what waits if that is enough."""
@@ -44,25 +43,24 @@ class _NodeLog:
             parsed.read = 1
             parsed.unread.append(Unread(block.line, block.offset, block.reason))
             return parsed
-        data, frame = _lines(block)
-        if frame["text"].str.starts_with("{").all():
-            parsed.read += frame.height
-            self._requests.read(Block(data, 1, block.offset), frame["line"], parsed)
+        data, found = frame(block)
+        if found["text"].str.starts_with("{").all():
+            parsed.read += found.height
+            self._requests.read(Block(data, 1, block.offset), found["line"], parsed)
             return parsed
-        self._waiting.append(frame)
-        self._bytes += len(data)
-        return self.rest(parsed) if self._bytes >= TEXT_BYTES else parsed
+        return self.rest(parsed) if self._waiting.add(found, len(data)) else parsed
 
     def rest(self, parsed: Parsed) -> Parsed:
         """Read all that waits into ``parsed``."""
-        if not self._waiting:
+        found = self._waiting.take()
+        if found is None:
             return parsed
-        frame = pl.concat(self._waiting)
-        self._waiting, self._bytes = [], 0
-        parsed.read += frame.height
-        rows = self._without_records(prefix.split(frame, self._context.node), parsed)
+        parsed.read += found.height
+        stamped = Outer(found, self._context.node, parsed)
+        rows = stamped(prefix.split(found, self._context.node))
+        rows = self._without_records(rows, parsed)
         if rows.height:
-            lines.parse(rows, self._context, parsed)
+            lines.parse(rows, self._context, parsed, stamped)
         return parsed
 
     def _without_records(self, rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
@@ -74,17 +72,3 @@ class _NodeLog:
         data = "\n".join(found["body"].to_list()).encode()
         self._requests.read(Block(data, 1, 0), found["line"], parsed)
         return rows.filter(~records)
-
-
-def _lines(block: Block) -> tuple[bytes, pl.DataFrame]:
-    """Return the block's bytes and its lines; what is no UTF-8 is replaced."""
-    try:
-        return block.data, _scan(block.data, block.line)
-    except pl.exceptions.ComputeError:
-        data = block.data.decode("utf-8", "replace").encode()
-    return data, _scan(data, block.line)
-
-
-def _scan(data: bytes, first: int) -> pl.DataFrame:
-    found = pl.scan_lines(data, name="text", row_index_name="line", row_index_offset=first)
-    return found.with_columns(pl.col("line").cast(pl.Int64)).collect()

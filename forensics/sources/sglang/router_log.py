@@ -15,7 +15,7 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.schema import Kind
-from forensics.sources.blocks import Block, Opened
+from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
@@ -86,7 +86,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
     return None
 
 
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the requests of each block; JSON and text lines may be mixed."""
     columns = JsonColumns(
         {name: path for name, (path, _) in _JSON.items()},
@@ -105,7 +105,7 @@ def read(opened: Opened, context: Context) -> Iterator[Parsed]:
 def _split(block: Block, columns: JsonColumns, context: Context, parsed: Parsed) -> None:
     text = block.data.decode("utf-8", "replace").removesuffix("\n")
     lines = pl.Series("text", text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
-    numbers = pl.int_range(block.line, block.line + len(lines), dtype=pl.Int64, eager=True)
+    numbers = pl.Series(block.all_numbers(len(lines)), dtype=pl.Int64)
     parsed.read += len(lines)
     is_json = lines.str.starts_with("{")
     if is_json.any():

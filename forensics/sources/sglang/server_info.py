@@ -15,7 +15,7 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.schema import Kind
-from forensics.sources.blocks import Block, Opened
+from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.documents import Document, documents
 from forensics.sources.forms import Form
@@ -83,7 +83,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
     return None
 
 
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each document was counted as, and the capacity of many at a time."""
     snapshots = _Snapshots(context)
     for document in documents(opened):

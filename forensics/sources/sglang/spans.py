@@ -3,7 +3,8 @@
 One root span a request and side, with both token counts and the room in hexadecimal.
 Spans of its threads say the rank and whether it was aborted; that of the prefill
 forward says how long it took. Of attributes, ``message`` and ``reason`` of an abort may
-quote a prompt: they are never decoded.
+quote a prompt: they are never decoded. A collector's file holds spans of callers as well:
+those are read as :mod:`forensics.sources.genai` reads them.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from collections.abc import Iterator
 import msgspec
 
 from forensics.incident import Incident
-from forensics.sources.blocks import Opened
+from forensics.sources.blocks import Source
 from forensics.sources.context import Context
-from forensics.sources.documents import Document, documents, fault
+from forensics.sources.documents import Document, documents
 from forensics.sources.forms import Form
+from forensics.sources.genai.spans import AT_A_TIME, Calls, no_spans
 from forensics.sources.otlp import NotSpansError, Span, spans
 from forensics.sources.parsed import Parsed, Reasons
 from forensics.sources.sglang.traced import Root, Traced
@@ -67,31 +69,37 @@ def sniff(head: bytes, _: Incident) -> str | None:
     return None
 
 
-def read(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each document was counted as, then the requests of the file."""
-    traced = Traced(context)
+    traced, calls = Traced(context), Calls(context)
     for document in documents(opened):
         parsed = Parsed()
         if document.reason is not None:
             parsed.read = 1
             parsed.unread.append(document.unread(document.reason))
         else:
-            _spans(document, traced, parsed)
+            _spans(document, traced, calls, parsed)
+        if len(calls.waiting) >= AT_A_TIME:
+            calls.emit(parsed)
         yield parsed
-    yield traced.rows()
+    rest = traced.rows()
+    calls.emit(rest)
+    yield rest
 
 
-def _spans(document: Document, traced: Traced, parsed: Parsed) -> None:
+def _spans(document: Document, traced: Traced, calls: Calls, parsed: Parsed) -> None:
+    wanted, line = _WANTED | calls.wanted, document.line
     try:
-        for span in spans(document.data, _WANTED):
+        for span in spans(document.data, wanted, calls.process):
             parsed.read += 1
             if span is None:
                 parsed.unread.append(document.unread("span not in a known form"))
-            elif not _taken(span, document.line, traced, parsed.bad_values):
+            elif not (
+                _taken(span, line, traced, parsed.bad_values) or calls.take(span, line, parsed)
+            ):
                 parsed.ignored["other span"] += 1
     except NotSpansError:
-        parsed.read += 1
-        parsed.unread.append(document.unread(fault(document.data) or "no list of spans"))
+        no_spans(document, parsed)
 
 
 def _taken(span: Span, line: int, traced: Traced, bad: Reasons) -> bool:

@@ -1,0 +1,1 @@
+"""What log collectors and stores put around the lines of an engine, taken off again."""

@@ -1,0 +1,73 @@
+"""What a wrapper held: the inner lines of some records, and what became of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from forensics.sources.blocks import Block
+from forensics.sources.parsed import Reasons, Unread
+
+At = str | int | None
+"""When the wrapper was written: RFC 3339, or microseconds of UTC, or not known."""
+
+PART = "part of a longer line"
+"""Counts the pieces of a line but its last one, which stands for all of them."""
+
+
+class Inner(NamedTuple):
+    """One line as it was before it was wrapped.
+
+    ``stream`` names the pod or host that wrote it. ``more`` says that it goes on in the next
+    record of the same ``source``.
+    """
+
+    line: bytes
+    at: At = None
+    stream: str = ""
+    more: bool = False
+    source: str = ""
+
+
+@dataclass
+class Inners:
+    """Inner lines with the numbers of their records, and the records that gave none.
+
+    ``read`` counts the records that gave none; each is in ``ignored`` or in ``unread``.
+    """
+
+    found: list[Inner] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    read: int = 0
+    ignored: Reasons = field(default_factory=Counter)
+    unread: list[Unread] = field(default_factory=list)
+    notes: Reasons = field(default_factory=Counter)
+
+    def add(self, inner: Inner, number: int) -> None:
+        """Take one inner line."""
+        self.found.append(inner)
+        self.numbers.append(number)
+
+    def refuse(self, number: int | None, reason: str) -> None:
+        """Count a record that is unreadable."""
+        self.read += 1
+        self.unread.append(Unread(number, None, reason))
+
+    def ignore(self, kind: str) -> None:
+        """Count a record that is no line of a log."""
+        self.read += 1
+        self.ignored[kind] += 1
+
+
+class Unwrapping(Protocol):
+    """Takes one kind of wrapper off the lines of one file."""
+
+    def whole(self, block: Block) -> Block | None:
+        """Return the inner lines of a block at once, or None where records must be looked at."""
+
+    def take(self, block: Block) -> Inners:
+        """Return what the records of a block hold."""
+
+    def end(self) -> Inners:
+        """Return what is left when the file is at its end."""

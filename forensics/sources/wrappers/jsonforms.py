@@ -1,0 +1,270 @@
+"""Wrappers that are JSON: one object a record, the line of the engine in one of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from forensics.sources.wrappers import labels
+from forensics.sources.wrappers.inner import At, Inner
+
+Labels = dict[str, Any] | None
+
+
+class _Docker(Struct, gc=False):
+    log: str
+    stream: str
+    time: str
+
+
+def _docker(record: _Docker) -> Inner:
+    whole = record.log.endswith("\n")
+    return Inner(record.log.encode(), record.time, more=not whole, source=record.stream)
+
+
+class _Journal(Struct, gc=False):
+    realtime: str = field(name="__REALTIME_TIMESTAMP")
+    message: str | list[Any] | None = field(name="MESSAGE", default=None)
+    host: str | list[str] | None = field(name="_HOSTNAME", default=None)
+
+
+def _journal(record: _Journal) -> Inner | str:
+    if record.message is None:
+        return "entry that the journal gave no message of"
+    at = record.realtime
+    moment = int(at) if at.isdecimal() and len(at) < _FEW_DIGITS else None
+    host = record.host if isinstance(record.host, str) else ""
+    return Inner(_message(record.message), moment, host)
+
+
+_FEW_DIGITS = 19
+
+
+def _message(message: str | list[Any]) -> bytes:
+    """Return a message: bytes where it is no clean text, the first one of several."""
+    if isinstance(message, str):
+        return message.encode()
+    if all(isinstance(value, int) and value in range(256) for value in message):
+        return bytes(message)
+    return next((text for text in message if isinstance(text, str)), "").encode()
+
+
+class _Logcli(Struct, gc=False):
+    labels: dict[str, str]
+    line: str
+    timestamp: str
+
+
+def _logcli(record: _Logcli) -> Inner:
+    return Inner(record.line.encode(), record.timestamp, labels.stream(record.labels))
+
+
+class _Event(Struct, gc=False):
+    raw: str = field(name="_raw")
+    time: str | float | None = field(name="_time", default=None)
+    pod: str | None = None
+    pod_name: str | None = None
+    host: str | None = None
+
+
+class _Splunk(Struct, gc=False):
+    result: _Event
+    preview: bool = False
+
+
+def splunk_event(event: _Event) -> Inner:
+    """Return what an event of Splunk holds."""
+    return Inner(
+        event.raw.encode(), seconds(event.time), event.pod or event.pod_name or event.host or ""
+    )
+
+
+def _splunk(record: _Splunk) -> Inner | str:
+    return "preview of a result" if record.preview else splunk_event(record.result)
+
+
+class _Source(Struct, gc=False):
+    at: str | None = field(name="@timestamp", default=None)
+    message: str | None = None
+    log: str | dict[str, Any] | None = None
+    event: Any = None
+    original: str | None = field(name="event.original", default=None)
+    kubernetes: dict[str, Any] | None = None
+    pod: str | None = field(name="kubernetes.pod.name", default=None)
+    pod_name: str | None = field(name="kubernetes.pod_name", default=None)
+    host: str | dict[str, Any] | None = None
+
+
+class Hit(Struct, gc=False):
+    """One hit of Elasticsearch or OpenSearch."""
+
+    source: _Source = field(name="_source")
+
+
+def hit(record: Hit) -> Inner | None:
+    """Return what a hit holds."""
+    return _shipped(record.source)
+
+
+def _shipped(source: _Source) -> Inner | None:
+    log = source.log if isinstance(source.log, str) else None
+    event = source.event.get("original") if isinstance(source.event, dict) else None
+    text = next((t for t in (source.message, log, source.original, event) if t is not None), None)
+    if not isinstance(text, str):
+        return None
+    return Inner(text.encode(), source.at, _pod(source))
+
+
+def _pod(source: _Source) -> str:
+    inside = source.kubernetes or {}
+    pod = inside.get("pod")
+    named = pod.get("name") if isinstance(pod, dict) else inside.get("pod_name")
+    host = source.host if isinstance(source.host, str) else (source.host or {}).get("name")
+    found = (source.pod, source.pod_name, named, host)
+    return next((name for name in found if isinstance(name, str) and name), "")
+
+
+class _Beat(_Source, gc=False):
+    at: str = field(name="@timestamp")
+    message: str
+
+
+class _Fluent(Struct, gc=False):
+    log: str
+    date: float | str
+    kubernetes: Labels = None
+
+
+def _fluent(record: _Fluent) -> Inner:
+    return Inner(record.log.encode(), seconds(record.date), labels.stream(record.kubernetes))
+
+
+class _Resource(Struct, gc=False):
+    labels: Labels = None
+
+
+class Google(Struct, gc=False):
+    """One entry of Google Cloud Logging."""
+
+    insert: str = field(name="insertId")
+    timestamp: str
+    text: str | None = field(name="textPayload", default=None)
+    json: Raw = field(name="jsonPayload", default_factory=Raw)
+    resource: _Resource | None = None
+
+
+def google(record: Google) -> Inner | None:
+    """Return what an entry holds; a payload that is JSON stays as it is."""
+    line = record.text.encode() if record.text is not None else bytes(record.json)
+    named = record.resource.labels if record.resource is not None else None
+    return Inner(line, record.timestamp, labels.stream(named)) if line else None
+
+
+class _Stern(Struct, gc=False):
+    message: str
+    pod: str = field(name="podName")
+    container: str = field(name="containerName")
+
+
+def _stern(record: _Stern) -> Inner:
+    return Inner(record.message.encode(), None, record.pod)
+
+
+class _Azure(Struct, gc=False):
+    at: str = field(name="TimeGenerated")
+    entry: str | None = field(name="LogEntry", default=None)
+    message: Raw = field(name="LogMessage", default_factory=Raw)
+    pod: str | None = field(name="PodName", default=None)
+
+
+def _azure(record: _Azure) -> Inner | None:
+    line = record.entry.encode() if record.entry is not None else bytes(record.message)
+    if line.startswith(b'"'):
+        line = msgspec.json.decode(line, type=str).encode()
+    return Inner(line, record.at, record.pod or "") if line else None
+
+
+class _CloudEvent(Struct, gc=False):
+    timestamp: int
+    message: str
+    stream: str | None = field(name="logStreamName", default=None)
+
+
+class Subscription(Struct, gc=False):
+    """What CloudWatch hands to a subscription."""
+
+    kind: str = field(name="messageType")
+    stream: str = field(name="logStream")
+    events: list[_CloudEvent] = field(name="logEvents")
+
+
+def subscription(record: Subscription) -> Sequence[Inner] | str:
+    """Return what a message for a subscription holds."""
+    if record.kind != "DATA_MESSAGE":
+        return "control message of CloudWatch"
+    return cloud(record.events, record.stream)
+
+
+def cloud(events: Sequence[_CloudEvent], stream: str = "") -> list[Inner]:
+    """Return what events of CloudWatch hold."""
+    return [
+        Inner(event.message.encode(), event.timestamp * 1_000, event.stream or stream)
+        for event in events
+    ]
+
+
+class _Vector(Struct, gc=False):
+    message: str
+    timestamp: str
+    kubernetes: Labels = None
+    host: str | None = None
+
+
+def _vector(record: _Vector) -> Inner:
+    stream = labels.stream(record.kubernetes) or record.host or ""
+    return Inner(record.message.encode(), record.timestamp, stream)
+
+
+def seconds(value: str | float | None) -> At:
+    """Return a time that is text, or seconds of the epoch as a number or as text."""
+    if isinstance(value, str):
+        try:
+            return int(Decimal(value) * 1_000_000)
+        except (ArithmeticError, ValueError):
+            return value
+    return None if value is None else round(value * 1_000_000)
+
+
+@dataclass(frozen=True)
+class JsonForm:
+    """A wrapper that is one JSON object a line.
+
+    ``weak`` where other logs look alike: it is taken off only if the file is none of those.
+    """
+
+    name: str
+    title: str
+    record: type[Struct]
+    inner: Callable[[Any], Inner | Sequence[Inner] | str | None]
+    weak: bool = False
+
+
+FORMS = (
+    JsonForm("docker", "Docker's json-file", _Docker, _docker),
+    JsonForm("journal", "the journal (journalctl -o json)", _Journal, _journal),
+    JsonForm("loki-lines", "logcli -o jsonl", _Logcli, _logcli),
+    JsonForm("splunk", "a Splunk export", _Splunk, _splunk),
+    JsonForm("elastic-hit", "a dump of Elasticsearch", Hit, hit),
+    JsonForm("google", "Google Cloud Logging", Google, google),
+    JsonForm("cloudwatch", "a CloudWatch subscription", Subscription, subscription),
+    JsonForm("stern", "stern -o json", _Stern, _stern),
+    JsonForm("azure", "Azure Container Insights", _Azure, _azure),
+    JsonForm("fluent", "Fluent Bit", _Fluent, _fluent),
+    JsonForm("beat", "Filebeat", _Beat, _shipped, weak=True),
+    JsonForm("vector", "Vector", _Vector, _vector, weak=True),
+)

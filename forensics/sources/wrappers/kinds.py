@@ -1,0 +1,156 @@
+"""Which wrapper a file is in: told by what its first lines look like."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+import msgspec
+
+from forensics.sources.wrappers import documents, jsonforms, logfmt, tables, textforms
+from forensics.sources.wrappers.inner import Inner, Unwrapping
+from forensics.sources.wrappers.lines import LineByLine, Parse
+
+_LINES = 200
+_SHARE = 0.8
+"""Share of the first lines that must be of a wrapper: what a process prints as it dies is not."""
+_NEAR = 64 << 10
+_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
+FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+Names = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """One kind of wrapper. ``weak`` is taken off only where no format is told with it on."""
+
+    name: str
+    title: str
+    tells: Callable[[bytes, Names], bool]
+    start: Callable[[Names], Unwrapping]
+    weak: bool = False
+
+
+def _first(head: bytes) -> list[bytes]:
+    lines = (line.rstrip(b"\r") for line in head.split(b"\n", 2 * _LINES)[: 2 * _LINES])
+    return list(islice((line for line in lines if line.strip()), _LINES))
+
+
+def _most(lines: Sequence[bytes], parse: Parse) -> bool:
+    """Say whether most lines are of a wrapper; the last may be cut."""
+    seen = lines[:-1] if len(lines) > 1 else lines
+    left = int((1 - _SHARE) * len(seen))
+    for line in seen:
+        left -= parse(line) is None
+        if left < 0:
+            return False
+    return bool(seen)
+
+
+def _json_parse(form: jsonforms.JsonForm) -> Parse:
+    decode = msgspec.json.Decoder(form.record).decode
+
+    def parse(line: bytes) -> Inner | Sequence[Inner] | str | None:
+        try:
+            return form.inner(decode(line))
+        except FAULTS:
+            return None
+
+    return parse
+
+
+def _json(form: jsonforms.JsonForm) -> Wrapper:
+    parse = _json_parse(form)
+
+    def tells(head: bytes, _: Names) -> bool:
+        lines = _first(head)
+        return lines[:1] != [] and lines[0].startswith(b"{") and _most(lines, parse)
+
+    return Wrapper(form.name, form.title, tells, lambda _: LineByLine(parse, form.title), form.weak)
+
+
+def _text(form: textforms.TextForm) -> Wrapper:
+    def tells(head: bytes, _: Names) -> bool:
+        lines = _first(head)
+        return _most(lines, form.parse) and _some_sure(lines, form)
+
+    return Wrapper(
+        form.name,
+        form.title,
+        tells,
+        lambda _: LineByLine(form.parse, form.title, form.whole),
+        form.weak,
+    )
+
+
+def _some_sure(lines: Sequence[bytes], form: textforms.TextForm) -> bool:
+    if form.sure is None:
+        return True
+    found = (inner for line in lines if (inner := form.parse(line)) is not None)
+    return any(form.sure.match(inner.line) for inner in found)
+
+
+def _document(form: documents.DocumentForm) -> Wrapper:
+    def tells(head: bytes, _names: Names) -> bool:
+        near = head[:_NEAR].lstrip()
+        if not near.startswith(form.opens) or not all(word in near for word in form.words):
+            return False
+        first, _, rest = head.lstrip().partition(b"\n")
+        return not rest.strip() or not _is_json(first)  # else there is a record a line
+
+    return Wrapper(form.name, form.title, tells, lambda _: documents.WholeDocument(form))
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except FAULTS:
+        return False
+    return True
+
+
+def _table(form: tables.TableForm) -> Wrapper:
+    def tells(head: bytes, _: Names) -> bool:
+        line = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+        try:
+            header = next(csv.reader([line], strict=True), [])
+        except csv.Error:
+            return False
+        return form.tells([name.strip() for name in header])
+
+    return Wrapper(form.name, form.title, tells, lambda _: tables.Table(form))
+
+
+def _logfmt_parse(names: Names, line: bytes) -> Inner | None:
+    return logfmt.record(line.decode("utf-8", "replace"), names)
+
+
+def _plain(line: bytes) -> Inner:
+    return Inner(_COLOUR.sub(b"", line))
+
+
+COLOUR = Wrapper(
+    "colour",
+    "terminal colours",
+    lambda head, _: _COLOUR.search(head) is not None,
+    lambda _: LineByLine(_plain, "terminal colours"),
+)
+_LOGFMT = Wrapper(
+    "logfmt",
+    "logfmt",
+    lambda head, names: _most(_first(head), partial(_logfmt_parse, names)),
+    lambda names: LineByLine(partial(_logfmt_parse, names), "logfmt"),
+    weak=True,
+)
+WRAPPERS: tuple[Wrapper, ...] = (
+    *map(_document, documents.FORMS),
+    *map(_json, jsonforms.FORMS),
+    *map(_text, textforms.FORMS),
+    *map(_table, tables.FORMS),
+    _LOGFMT,
+    COLOUR,
+)

@@ -1,0 +1,117 @@
+"""Wrappers that are tables: exports of log stores as CSV, a line of the engine in one column."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+
+from forensics.sources.blocks import LONGEST_LINE, Block
+from forensics.sources.jsonlines import split_lines
+from forensics.sources.wrappers import labels
+from forensics.sources.wrappers.inner import Inner, Inners
+from forensics.sources.wrappers.jsonforms import seconds
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """A wrapper that is a table: its columns for the line and for the time.
+
+    ``nanoseconds`` where the time is a whole number of those.
+    """
+
+    name: str
+    title: str
+    line: tuple[str, ...]
+    at: tuple[str, ...]
+    nanoseconds: bool = False
+
+    def tells(self, header: list[str]) -> bool:
+        """Say whether a header is that of this table."""
+        return not set(self.line).isdisjoint(header) and not set(self.at).isdisjoint(header)
+
+
+FORMS = (
+    TableForm("splunk-csv", "a Splunk export (CSV)", ("_raw",), ("_time", "_serial", "source")),
+    TableForm("grafana-csv", "a download of Grafana Explore (CSV)", ("Line",), ("tsNs",), True),
+    TableForm(
+        "azure-csv",
+        "Azure Container Insights (CSV)",
+        ("LogMessage", "LogEntry"),
+        ("TimeGenerated", "TimeGenerated [UTC]"),
+    ),
+    TableForm(
+        "elastic-csv",
+        "a Kibana export (CSV)",
+        ("message", "log", "event.original"),
+        ("@timestamp",),
+    ),
+)
+
+
+class Table:
+    """Takes rows apart; a row may span lines, and is numbered by the first of them."""
+
+    def __init__(self, form: TableForm) -> None:
+        self._form = form
+        self._header: list[str] | None = None
+        self._held: list[str] = []
+        self._begun = 0
+        self._quotes = 0
+        self._size = 0
+
+    def whole(self, _: Block) -> Block | None:
+        """Return None: records are looked at one by one."""
+        return None
+
+    def take(self, block: Block) -> Inners:
+        """Return the lines in the rows that end in a block."""
+        found = Inners()
+        if block.reason is not None:
+            found.refuse(block.line, block.reason)
+            return found
+        for at, line in enumerate(split_lines(block.data)):
+            text = line.decode("utf-8", "replace")
+            if not self._held:
+                self._begun = block.number(at)
+            self._held.append(text)
+            self._size += len(line)
+            self._quotes += text.count('"')
+            if self._quotes % 2 == 0 or self._size > LONGEST_LINE:
+                self._row(found)
+        return found
+
+    def end(self) -> Inners:
+        """Return what a row without its end leaves: nothing, and says so."""
+        found = Inners()
+        if self._held:
+            found.refuse(self._begun, "row that is no CSV: a quote without its end")
+        return found
+
+    def _row(self, found: Inners) -> None:
+        text, self._held, self._quotes, self._size = "".join(self._held), [], 0, 0
+        if not text.strip():
+            found.ignore("blank line")
+            return
+        try:
+            row = next(csv.reader([text.rstrip("\r\n")], strict=True), [])
+        except csv.Error:
+            found.refuse(self._begun, "row that is no CSV: a quote or a line end out of place")
+            return
+        if self._header is None:
+            self._header = [name.strip() for name in row]
+            found.ignore("header")
+        elif len(row) != len(self._header):
+            found.refuse(self._begun, "row with another number of fields than the header")
+        else:
+            self._inner(dict(zip(self._header, row, strict=True)), found)
+
+    def _inner(self, row: dict[str, str], found: Inners) -> None:
+        line = next((row[name] for name in self._form.line if row.get(name)), "")
+        at = next((row[name] for name in self._form.at if row.get(name)), None)
+        if not line:
+            found.refuse(self._begun, f"row of {self._form.title} without a line")
+            return
+        moment = seconds(at)
+        if self._form.nanoseconds:
+            moment = int(at) // 1_000 if at and at.isdecimal() else None
+        found.add(Inner(line.encode(), moment, labels.stream(row)), self._begun)
