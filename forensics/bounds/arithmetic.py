@@ -1,4 +1,4 @@
-"""By how much the count could be wrong: the arithmetic bound, which assumes least."""
+"""The lowest and highest count that the records themselves allow: it assumes least."""
 
 from __future__ import annotations
 

@@ -1,0 +1,30 @@
+"""What a sample of the requests says of all of them."""
+
+from __future__ import annotations
+
+from forensics.bounds.statistical import kept_at_rate
+from forensics.exposure import StatisticalBound
+
+
+def sampled(certain: int, rate: float) -> list[StatisticalBound]:
+    """Return by how much the count could be larger where only a share was logged.
+
+    Args:
+        certain: confirmed and probable responses in the logs.
+        rate: share of requests that was logged; 1 where it was all.
+    """
+    if rate >= 1:
+        return []
+    found = kept_at_rate(certain, rate)
+    high, point = int(found.high or 0), int(found.point or 0)
+    sentence = (
+        f"{certain:,} confirmed or probable responses were found in logs that hold {rate:g} of all "
+        f"requests. If {found.assumption}, there were about {point:,}, and at the most {high:,} "
+        f"({found.level:.0%}, {found.sided}, {found.method}); if large requests were logged less "
+        "often than others, it could be more."
+    )
+    return [
+        StatisticalBound(
+            certain, high, point, found.level, found.sided, found.method, found.assumption, sentence
+        )
+    ]
