@@ -15,7 +15,7 @@ from forensics import runners, tables, verdicts
 from forensics.analysis import Analysis, analyse
 from forensics.assemble import assemble
 from forensics.cards import Table, card
-from forensics.errors import NoInputError
+from forensics.errors import NoInputError, UsageError
 from forensics.exposure import Exposure
 from forensics.incident import Incident, load
 from forensics.lineage import lineage
@@ -23,13 +23,14 @@ from forensics.manifest import Run, arguments, incident_file
 from forensics.scratch import scratch_folder
 from forensics.sources.files import Input, expand, reading_order, settings_of
 from forensics.sources.overlap import distinct
-from forensics.sources.reading import Progress, Reading, Shard, read_shard
+from forensics.sources.reading import Progress, Reading, Shard, nothing_readable, read_shard
 from forensics.sources.settings import adopted
 from forensics.timing import percentiles
 
 if TYPE_CHECKING:
     from forensics.evidence.explaintext import Explained
     from forensics.evidence.reporttables import ReportTables
+    from forensics.notices.write import Asked, Notices
     from forensics.reporting import Report
 
 PARALLEL_FROM = 256 << 20
@@ -124,6 +125,32 @@ class Case:
         from forensics.reporting import write_report
 
         return write_report(self, Path(out), force=force)
+
+    def notify(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        report: str | os.PathLike[str] | None = None,
+        asked: Asked | None = None,
+    ) -> Notices:
+        """Write one packet per tenant and population into a new folder.
+
+        Args:
+            out: the new folder.
+            report: a finished report of the case; by default the one written last.
+            asked: key, contacts, templates and the like.
+
+        Raises:
+            UsageError: no report was written yet.
+            VerificationError: the report is not what was written.
+            PrivacyError: a packet holds something of another tenant.
+        """
+        from forensics.notices.write import write_notices
+
+        place = self.run.arguments.get("out") if report is None else report
+        if place is None:
+            raise UsageError("notices are made from a finished report; write it first")
+        return write_notices(Path(place), Path(out), asked)
 
     def explain(self, request: str) -> Explained:
         """Show each value of a listed request, where it was read, and what decided.
@@ -247,8 +274,4 @@ def _refuse_nothing(reading: Reading) -> None:
     """Raise where no file was recognised and held a record: a report on nothing looks clean."""
     if any(facts.recognised for facts in reading.files):
         return
-    reasons = [
-        f"{f.name}: {f.unread[0].reason if f.unread else 'no record in it'}" for f in reading.files
-    ]
-    shown = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
-    raise NoInputError(f"nothing readable: {shown}")
+    raise NoInputError(nothing_readable(reading.files))

@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -87,7 +88,11 @@ def test_a_file_that_cannot_be_read_alone_and_beside_others(report, tmp_path, na
     path = tmp_path / name
     path.write_bytes(data)
     code, err, _ = report(path, alone=True)
-    assert (code, err) == (4, f"forensics: nothing readable: {path}: {reason}\n")
+    assert code == 4
+    # Of lines in no known format, their shape follows.
+    assert (
+        re.split(", its lines", err.strip())[0] == f"forensics: nothing readable: {path}: {reason}"
+    )
     code, err, manifest = report(path)
     assert code == 3
     assert f"1 file not read: {reason}" in err
@@ -131,8 +136,7 @@ def test_a_file_that_breaks_off_while_it_is_read(report, tmp_path, monkeypatch):
 
     def fail(opened, context):
         yield from original(opened, context)
-        if opened.source.path == broken:
-            raise OSError(5, "Input/output error")
+        raise OSError(5, "Input/output error")
 
     plain = registry.by_name("plain-ndjson")
     original = plain.read

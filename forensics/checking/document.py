@@ -20,7 +20,7 @@ class FileFound(Struct, frozen=True):
     was read of it; ``records`` counts lines or rows, exact where ``exact``;
     ``filled`` gives the share of its request records that have a value, by column;
     ``ignored`` counts what its reader knows and does not need; ``problem`` says why
-    nothing of it could be used.
+    nothing of it could be used, ``shape`` what its lines look like where no format is known.
     """
 
     name: str
@@ -46,6 +46,7 @@ class FileFound(Struct, frozen=True):
     ignored: dict[str, int]
     hazards: list[str]
     problem: str | None = None
+    shape: str | None = None
 
 
 class NodeDay(Struct, frozen=True):

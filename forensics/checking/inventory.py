@@ -175,6 +175,7 @@ def _file(seen: Look, told: _Told, span: Span | None, survey: Survey) -> FileFou
         ignored=dict(sorted(Counter(facts.ignored).items())),
         hazards=list(seen.hazards),
         problem=_problem(seen),
+        shape=facts.shape or None,
     )
 
 

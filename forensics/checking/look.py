@@ -145,6 +145,7 @@ def _told_only(plan: Plan, sample: Sample) -> Look:
         found = detect(opened, plan.incident)
     if found.format is None:
         facts.notes[found.reason] += 1
+        facts.shape = found.shape
     else:
         facts.format, facts.detected_by = found.format.name, found.reason
         facts.notes["one document without lines: cannot be sampled"] += 1

@@ -81,7 +81,7 @@ def _file(entry: FileFound) -> tuple[str, ...]:
 
 def _holds(entry: FileFound) -> str:
     if entry.problem is not None and not entry.records:
-        return entry.problem
+        return entry.problem if entry.shape is None else f"{entry.problem}: {entry.shape}"
     found = [_requests(entry)] if entry.requests else []
     found += ["capacity"] if entry.capacity else []
     found += [f"{kind}: {number:,}" for kind, number in entry.ignored.items()]

@@ -40,6 +40,8 @@ class Source(Struct, frozen=True):
     ignored: dict[str, int] = {}
     duplicate: int = 0
     unreadable: int = 0
+    profiles: tuple[Source, ...] = ()
+    """Of an incident file: the files of formats that it names."""
 
     @property
     def digest(self) -> Digest:
@@ -68,9 +70,10 @@ class Record(Struct, frozen=True):
 
     @property
     def given(self) -> list[Source]:
-        """Every input, the incident file among them, each with the place where it lay."""
-        all_ = [*self.inputs, *([self.incident_file] if self.incident_file else [])]
-        return [self._placed(source) for source in all_]
+        """Every input, the incident's files among them, each with the place where it lay."""
+        own = self.incident_file
+        stated = [] if own is None else [own, *own.profiles]
+        return [self._placed(source) for source in [*self.inputs, *stated]]
 
     def _placed(self, source: Source) -> Source:
         """An evidence set has names alone, as they were given in the folder of its last run."""

@@ -25,7 +25,7 @@ def renderings(report: ReportTables) -> Iterator[Fault]:
     of_document = {
         "affected_tenants.csv": csv_bytes(tables.tenants(exposure), declared.TENANTS),
         "rejections.csv": csv_bytes(tables.rejections(exposure), declared.REJECTIONS),
-        "timing_clusters.csv": csv_bytes(tables.clusters(), declared.CLUSTERS),
+        "timing_clusters.csv": csv_bytes(tables.clusters(exposure), declared.CLUSTERS),
     }
     for name, made in of_document.items():
         yield _compared(report, name, made, REPORT_FILE)

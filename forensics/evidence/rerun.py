@@ -112,9 +112,9 @@ def _notes(record: Record) -> Iterator[str]:
     if not drawn_alike(record):
         yield "report.html holds what differs there and is not compared"
     if record.incident_file is not None:
-        (located,) = locate([record.incident_file])
-        if located.state != "same":
-            yield f"{located.source.name} {located.what}; judged by the incident as it was"
+        for located in locate([record.incident_file, *record.incident_file.profiles]):
+            if located.state != "same":
+                yield f"{located.source.name} {located.what}; judged by the incident as it was"
 
 
 def _compared(name: str, old: Path, new: Path, record: Record) -> Difference | None:

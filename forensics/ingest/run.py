@@ -24,9 +24,9 @@ from forensics.ingest.zones import assumed
 from forensics.manifest import arguments, incident_file
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.evidence_set import MANIFEST, is_set, manifest_of
-from forensics.sources.files import Input, expand, settings_of
+from forensics.sources.files import Input, expand, settings_of, with_nodes
 from forensics.sources.ledger import Ledger
-from forensics.sources.reading import Progress
+from forensics.sources.reading import Progress, nothing_readable
 from forensics.sources.settings import Settings, adopted
 
 PARALLEL_FROM = 256 << 20
@@ -162,7 +162,8 @@ def _fill(folder: Path, task: _Task) -> Ingested:
     with disk.alone(folder) as work:
         before = committed(folder)
         require_ledgers(folder, before)
-        todo = plan(task.inputs, before, task.incident)
+        held = {name: ledger.node for ledger in before.values() for name in ledger.names}
+        todo = plan(with_nodes(task.inputs, held), before, task.incident)
         require_rows(folder, before, todo.known)
         keys = _read(folder, work, todo, task)
         require_rows(folder, before, before.keys() & set(keys) - todo.known.keys())
@@ -198,12 +199,8 @@ def _refuse_nothing(ledgers: dict[str, Ledger]) -> None:
     """Raise where the set would hold no record: evidence of nothing looks like a clean log."""
     if any(item.facts(0, item.names[0]).recognised for item in ledgers.values()):
         return
-    reasons = sorted(
-        f"{item.names[0]}: {item.unread[0][2] if item.unread else 'no record in it'}"
-        for item in ledgers.values()
-    )
-    shown = "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else "")
-    raise NoInputError(f"nothing readable: {shown}")
+    facts = [item.facts(0, item.names[0]) for item in ledgers.values()]
+    raise NoInputError(nothing_readable(sorted(facts, key=lambda item: item.name)))
 
 
 def _told(

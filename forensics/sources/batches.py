@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from forensics.sources.blocks import Block, DamagedStreamError
+from forensics.sources.blocks import Block
 from forensics.sources.jsonlines import JsonColumns, Lines, Taken
 
 BATCH_ROWS = 32_768
@@ -17,20 +17,13 @@ BATCH_BYTES = 32 << 20
 
 
 def batches(blocks: Iterable[Block], columns: JsonColumns) -> Iterator[Lines]:
-    """Read blocks and yield what they gave, several blocks at a time.
-
-    What was read before the stream breaks off is yielded before the error is passed on.
-    """
+    """Read blocks and yield what they gave, several blocks at a time."""
     held: list[Taken] = []
     rows = size = 0
-    try:
-        for block in blocks:
-            held.append(columns.take(block))
-            rows, size = rows + held[-1].read, size + len(block.data)
-            if rows >= BATCH_ROWS or size >= BATCH_BYTES:
-                yield columns.together(held)
-                held, rows, size = [], 0, 0
-    except (DamagedStreamError, OSError):
-        yield columns.together(held)
-        raise
+    for block in blocks:
+        held.append(columns.take(block))
+        rows, size = rows + held[-1].read, size + len(block.data)
+        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield columns.together(held)
+            held, rows, size = [], 0, 0
     yield columns.together(held)

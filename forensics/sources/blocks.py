@@ -9,16 +9,17 @@ from __future__ import annotations
 import hashlib
 import io
 import sys
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, cast
+from typing import BinaryIO, Protocol
 
 import numpy as np
-import zstandard
+import polars as pl
 
+from forensics.sources.archives.members import MemberStream, open_member
 from forensics.sources.files import Input
+from forensics.sources.packing import DamagedStreamError, decompress
 
 BLOCK_BYTES = 4 << 20
 READ_BYTES = 256 << 10
@@ -29,23 +30,9 @@ LONGEST_LINE = 64 << 20
 
 TOO_LONG = f"line longer than {LONGEST_LINE >> 20} MiB"
 
-_SLICE = 4 << 10
-"""Compressed bytes taken at a time: even 32,768-fold, as zstd can, they fit into memory."""
-
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
 _BOM = b"\xef\xbb\xbf"
 _MAGIC_BYTES = 8
 _LINE_FEED = 10
-
-
-class DamagedStreamError(Exception):
-    """The compressed stream ends early or is corrupt; holds the byte offset reached."""
-
-    def __init__(self, reason: str, offset: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.offset = offset
 
 
 @dataclass(frozen=True)
@@ -53,13 +40,27 @@ class Block:
     """Whole lines: bytes, number of the first line (from 1), offset of the first byte.
 
     ``reason`` is set where the bytes could not be kept; they are then empty and the
-    block stands for one unreadable line.
+    block stands for one unreadable line. Lines that a wrapper held have the ``numbers`` of
+    its records, and ``times`` in microseconds of UTC where it tells them.
     """
 
     data: bytes
     line: int
     offset: int
     reason: str | None = None
+    numbers: np.ndarray | None = None
+    times: pl.Series | None = None
+
+    def number(self, at: int) -> int:
+        """Return the number of a line, the first of the block being 0."""
+        return self.line + at if self.numbers is None else int(self.numbers[at])
+
+    def all_numbers(self, count: int) -> Sequence[int]:
+        """Return the numbers of the block's lines, of which there are ``count``."""
+        if self.numbers is None:
+            return range(self.line, self.line + count)
+        numbers: list[int] = self.numbers.tolist()
+        return numbers
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -67,8 +68,21 @@ class Block:
         return np.flatnonzero(np.frombuffer(self.data, np.uint8) == _LINE_FEED)
 
 
-class _Decompressor(Protocol):
-    def decompress(self, data: bytes, /) -> bytes: ...
+class Source(Protocol):
+    """What a reader reads: a file, or what a wrapper held."""
+
+    @property
+    def magic(self) -> bytes:
+        """The first bytes."""
+
+    def head(self) -> bytes:
+        """Return the beginning; it is read again later."""
+
+    def blocks(self, size: int | None = None) -> Iterator[Block]:
+        """Yield blocks of whole lines."""
+
+    def whole(self) -> io.BytesIO:
+        """Return all bytes in memory."""
 
 
 class Opened:
@@ -85,13 +99,11 @@ class Opened:
         self._damage: DamagedStreamError | None = None
 
     def __enter__(self) -> Opened:
-        path = self.source.path
-        stream = sys.stdin.buffer if path is None else path.open("rb")
-        self._stream = cast("io.BufferedReader", stream)
+        self._stream = _stream(self.source)
         # Not peek(): on a pipe it may show fewer bytes than will come.
         self.magic = self._stream.read(_MAGIC_BYTES)
         self._on_disk = self._raw()
-        self._plain = _drop_bom(_decompress(self.magic, self._on_disk))
+        self._plain = _drop_bom(decompress(self.magic, self._on_disk, BLOCK_BYTES))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -132,7 +144,11 @@ class Opened:
         return io.BytesIO(b"".join(self._content()))
 
     def drain(self) -> None:
-        """Read to the end, for the hash alone."""
+        """Read to the end, for the hash alone.
+
+        Raises:
+            DamagedStreamError: an archive breaks off there, which was not met before.
+        """
         for _ in self._on_disk:
             pass
 
@@ -152,50 +168,17 @@ class Opened:
             self.bytes_read += len(chunk)
             self._progress(len(chunk))
             yield chunk
+        if isinstance(self._stream, MemberStream) and self._stream.damage is not None:
+            raise self._stream.damage
 
 
-def _decompress(magic: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    if magic.startswith(_GZIP):
-        make: Callable[[], _Decompressor] = lambda: zlib.decompressobj(wbits=31)  # noqa: E731
-    elif magic.startswith(_ZSTD):
-        make = lambda: zstandard.ZstdDecompressor().decompressobj()  # noqa: E731
-    else:
-        yield from chunks
-        return
-    yield from _members(chunks, make)
-
-
-def _members(chunks: Iterator[bytes], make: Callable[[], _Decompressor]) -> Iterator[bytes]:
-    """Yield the plain bytes of one or more compressed members, one after the other."""
-    machine, offset, fresh = make(), 0, True
-    held: list[bytes] = []
-    size = 0
-    for data in _slices(chunks):
-        while data:
-            try:
-                out = machine.decompress(data)
-            except (zlib.error, zstandard.ZstdError):
-                yield b"".join(held)
-                raise DamagedStreamError("corrupt compressed data", offset) from None
-            offset, size, fresh = offset + len(out), size + len(out), False
-            held.append(out)
-            data = b""
-            if getattr(machine, "eof", False):
-                data = getattr(machine, "unused_data", b"").lstrip(b"\0")
-                machine, fresh = make(), True
-        if size >= BLOCK_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
-    yield b"".join(held)
-    if not fresh:
-        raise DamagedStreamError("compressed data ends early", offset)
-
-
-def _slices(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Cut chunks small, so that a bomb cannot unfold into all of memory at once."""
-    for chunk in chunks:
-        for start in range(0, len(chunk), _SLICE):
-            yield chunk[start : start + _SLICE]
+def _stream(source: Input) -> BinaryIO | MemberStream:
+    """Open an input where it lies: on disk, in an archive, or on standard input."""
+    if source.path is None:
+        return sys.stdin.buffer
+    if source.member is not None:
+        return open_member(source.path, source.member)
+    return source.path.open("rb")
 
 
 def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
@@ -263,3 +246,34 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
             offset, held, size, skipping = offset + size, [], 0, True
     if held:
         yield Block(b"".join(held), line, offset)
+
+
+class ToDamage:
+    """A source that ends where its stream breaks off; ``damage`` then says why.
+
+    So a reader hands on what it holds back until the end, as it does of a whole file.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.damage: DamagedStreamError | OSError | None = None
+
+    @property
+    def magic(self) -> bytes:
+        """The first bytes."""
+        return self._source.magic
+
+    def head(self) -> bytes:
+        """Return the beginning; it is read again later."""
+        return self._source.head()
+
+    def blocks(self, size: int | None = None) -> Iterator[Block]:
+        """Yield blocks of whole lines up to the damage."""
+        try:
+            yield from self._source.blocks(size)
+        except (DamagedStreamError, OSError) as error:
+            self.damage = error
+
+    def whole(self) -> io.BytesIO:
+        """Return all bytes in memory."""
+        return self._source.whole()

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from forensics.errors import NoInputError
-from forensics.sources import evidence_set
+from forensics.sources import evidence_set, nodes
+from forensics.sources.archives.listing import Contents, Member, contents
 from forensics.sources.evidence_set import Stored
 from forensics.sources.settings import Settings
 
@@ -21,21 +22,29 @@ STDIN = "-"
 class Input:
     """One input: its number in this run, its path (None for stdin) and its shown name.
 
-    ``label`` is as much of the end of its path as tells it from the other inputs.
+    ``label`` is as much of the end of its path as tells it from the other inputs, ``node``
+    the engine that its path names among theirs.
     ``stored`` is set where an evidence set holds it; ``path`` is then that of the set.
+    ``member`` is set where an archive holds it; ``path`` is then that of the archive, which is
+    an input too: of it ``archive`` says what it holds, and nothing but its hash is read.
     """
 
     number: int
     path: Path | None
     name: str
     label: str = ""
+    node: str = ""
     stored: Stored | None = None
+    member: Member | None = None
+    archive: Contents | None = None
 
     @property
     def size(self) -> int:
         """Size in bytes; 0 where it cannot be known beforehand."""
         if self.stored is not None:
             return self.stored.stored_bytes
+        if self.member is not None:
+            return self.member.size
         try:
             return self.path.stat().st_size if self.path is not None else 0
         except OSError:
@@ -47,7 +56,8 @@ def expand(
 ) -> list[Input]:
     """Return the files behind paths, folders, globs and ``-``, each once, in name order.
 
-    An evidence set stands for the logs that it was made from, under their names.
+    An evidence set stands for the logs that it was made from, under their names. An archive
+    stands for itself and for its members, whose names go on behind its own.
 
     Args:
         logs: what the user named.
@@ -75,8 +85,22 @@ def expand(
     once: dict[str, tuple[str, Path | None]] = {}
     for name, path in sorted(found.items(), key=lambda item: item[0]):
         once.setdefault(STDIN if path is None else os.path.realpath(path), (name, path))
-    raw = [Input(0, path, as_text(name)) for name, path in once.values()]
+    raw = [source for name, path in once.values() for source in inputs_of(name, path)]
     return relabelled(sorted([*raw, *_held(sets)], key=_order))
+
+
+def inputs_of(name: str, path: Path | None) -> list[Input]:
+    """Return a file under a name, and behind it the members that it has as an archive."""
+    found, name = contents(path) if path is not None else None, as_text(name)
+    if path is None or found is None:
+        return [Input(0, path, name)]
+    archive = Input(0, path, name, archive=replace(found, members=()))
+    return [archive, *(Input(0, path, f"{name}/{m.name}", member=m) for m in found.members)]
+
+
+def reading_order(source: Input) -> tuple[str, int]:
+    """Sort by this to go through each archive once, whatever its members are called."""
+    return str(source.path), -1 if source.member is None else source.member.place
 
 
 def as_text(name: str) -> str:
@@ -110,13 +134,27 @@ def settings_of(inputs: Iterable[Input]) -> list[Settings]:
 
 
 def relabelled(inputs: Sequence[Input]) -> list[Input]:
-    """Number inputs in the given order, and tell each from the others by the end of its name."""
+    """Number inputs in the given order, and tell each from the others by its name."""
     labels = _labels([source.name for source in inputs])
     shared = Counter(source.name for source in inputs)
-    return [
+    numbered = [
         replace(source, number=number, label=_label(source, labels[source.name], shared))
         for number, source in enumerate(inputs)
     ]
+    return with_nodes(numbered)
+
+
+def with_nodes(inputs: Sequence[Input], held: Mapping[str, str] | None = None) -> list[Input]:
+    """Give inputs the nodes that their paths name, none of two machines.
+
+    Args:
+        inputs: all inputs of a run; what an evidence set holds keeps its node.
+        held: nodes of further logs by their names, which are not read.
+    """
+    known = {s.name: s.stored.log.node for s in inputs if s.stored is not None}
+    raw = [s.name for s in inputs if s.archive is None and s.stored is None]
+    found = nodes.told_apart(raw, {**(held or {}), **known})
+    return [replace(s, node=found.get(s.name, "")) if s.stored is None else s for s in inputs]
 
 
 def _label(source: Input, label: str, shared: Mapping[str, int]) -> str:

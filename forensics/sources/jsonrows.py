@@ -144,7 +144,7 @@ def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:
         return pl.Series(column, [config(value) for value in values], dtype=pl.String)
     try:
         return pl.Series(column, values, dtype=pl.String)
-    except TypeError:
+    except (TypeError, OverflowError):
         texts = [None if value is None else str(value) for value in values]
         return pl.Series(column, texts, dtype=pl.String)
 

@@ -19,6 +19,7 @@ from forensics.guard import misfits
 from forensics.sources.evidence_set import RawLog
 from forensics.sources.parsed import Unread
 from forensics.sources.reading import FileFacts, Reading
+from forensics.sources.wrappers.stack import INSIDE
 
 VERSION = 1
 """Of the layout; a set of another one is not read."""
@@ -38,7 +39,7 @@ class Ledger(RawLog, frozen=True, kw_only=True):
 
     ``columns`` names, per kind of rows, those that the readers filled; ``redacted`` says
     that rows hold a place instead of an identifier; ``zoneless`` are the nodes whose rows
-    have times without a zone.
+    have times without a zone; ``shape`` is that of the first lines where no format is known.
     """
 
     version: int = VERSION
@@ -56,6 +57,7 @@ class Ledger(RawLog, frozen=True, kw_only=True):
     redacted: bool
     files: tuple[Rows, ...]
     zoneless: tuple[str, ...] = ()
+    shape: str = ""
 
     def facts(self, number: int, name: str) -> FileFacts:
         """Return what the reading pass knew, under the number and name of this run."""
@@ -73,6 +75,7 @@ class Ledger(RawLog, frozen=True, kw_only=True):
             unread=[Unread(*item) for item in self.unread],
             bad_values=Counter(self.bad_values),
             notes=Counter(self.notes),
+            shape=self.shape,
         )
 
     def clock_counts(self) -> Counter[tuple[str, int]]:
@@ -111,6 +114,7 @@ def of_reading(
         redacted=redacted,
         files=files,
         zoneless=tuple(sorted(set(zoneless))),
+        shape=facts.shape,
     )
 
 
@@ -154,7 +158,9 @@ def _check(ledger: Ledger) -> None:
     rules: list[tuple[str, Rule, list[str]]] = [
         ("names", fields.place, list(ledger.names)),
         ("node", fields.identifier, _nodes(ledger)),
-        ("format", fields.phrase, [text for text in (ledger.format, ledger.detected_by) if text]),
+        ("format", fields.phrase, [ledger.format] if ledger.format else []),
+        ("detected_by", fields.phrase, ledger.detected_by.split(INSIDE) if ledger.format else []),
+        ("shape", fields.shape, [ledger.shape]),
         ("ignored", fields.phrase, [*ledger.ignored, *ledger.notes]),
         ("unread", fields.phrase, sorted({reason for _, _, reason in ledger.unread})),
         ("bad_values", fields.column, list(ledger.bad_values)),

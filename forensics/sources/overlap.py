@@ -47,7 +47,7 @@ class Overlap:
 def overlap(inputs: Sequence[Input], known: Iterable[Known], incident: Incident) -> Overlap:
     """Compare inputs with known logs. What cannot be read is like none: its reading tells why."""
     found = Overlap()
-    nodes = {source.number: Context(incident, 0, source.name).node for source in inputs}
+    nodes = {s.number: Context(incident, 0, s.name, among=s.node).node for s in inputs}
     logs = [item for item in known if item.log.sha256]
     regular = [s for s in inputs if s.path is not None and s.path.is_file() and s.stored is None]
     longer: list[tuple[RawLog, int]] = []

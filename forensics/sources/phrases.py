@@ -23,6 +23,8 @@ _READERS = "forensics.sources"
 _NUMBERS = re.compile(r"\d[\d,.]*")
 _SHORTEST = 3
 """Characters: shorter constants (separators, units) could be put together to any text."""
+_PROFILE = re.compile(r"\bprofile:[a-z][a-z0-9-]{0,30}(?![^ ])")
+"""A format that the incident file describes: the user's name for it."""
 _MOST = 3
 """Constants that may stand side by side between two numbers."""
 
@@ -30,8 +32,9 @@ _MOST = 3
 @lru_cache(maxsize=4096)
 def own(text: str) -> bool:
     """Say whether a text is put together from the readers' constants and numbers."""
+    text, named = _PROFILE.subn("", text)
     pieces = [piece for piece in _NUMBERS.split(text) if piece.strip()]
-    return bool(pieces) and all(_said(piece, _MOST) for piece in pieces)
+    return bool(pieces or named) and all(_said(piece, _MOST) for piece in pieces)
 
 
 def _said(piece: str, most: int) -> bool:
@@ -51,6 +54,9 @@ def phrases() -> frozenset[str]:
         spec = find_spec(name)
         if spec is not None and isinstance(spec.loader, InspectLoader):
             found |= set(_texts(spec.loader.get_code(name)))
+    from forensics.sources.profiles.builtin import profiles  # they import readers
+
+    found |= {profile.name for profile in profiles()}
     pieces = {piece for text in found for piece in (text, *_NUMBERS.split(text))}
     return frozenset(piece for piece in pieces if len(piece) >= _SHORTEST)
 

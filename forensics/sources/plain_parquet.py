@@ -12,8 +12,9 @@ from pyarrow.lib import ArrowException
 
 from forensics.sources import plain, records
 from forensics.sources.arrowcolumns import as_series
-from forensics.sources.blocks import Opened
+from forensics.sources.blocks import Source
 from forensics.sources.context import Context
+from forensics.sources.csvcolumns import agreed
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import Raw
 
@@ -22,7 +23,7 @@ _DAMAGE = (ArrowException, OSError, ValueError, KeyError, OverflowError, MemoryE
 """What Arrow raises on bytes that are no Parquet; the texts of these may quote data."""
 
 
-def read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
+def read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of Parquet; only named columns are decoded."""
     wanted = plain.flat_names(context.incident)
     first = 1
@@ -67,5 +68,5 @@ def _named(batch: pa.RecordBatch, wanted: dict[str, str]) -> dict[str, pl.Series
             continue
         ours = wanted[name]
         series = as_series(array).alias(ours)
-        columns[ours] = plain.agreed(columns[ours], series) if ours in columns else series
+        columns[ours] = agreed(columns[ours], series) if ours in columns else series
     return columns

@@ -8,8 +8,8 @@ holds counts, hashes and the ledger of unread records.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -18,13 +18,18 @@ from forensics.errors import ForensicsError
 from forensics.guard import shaped
 from forensics.incident import Incident
 from forensics.sources import registry
-from forensics.sources.blocks import DamagedStreamError, Opened
+from forensics.sources.archives.listing import Contents
+from forensics.sources.blocks import Opened, ToDamage
 from forensics.sources.context import Context
 from forensics.sources.files import Input
 from forensics.sources.layout import PART
+from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Reasons, Unread
+from forensics.sources.wrappers.stack import Stack
 
-PART_ROWS = 131_072
+PART_ROWS = 65_536
+ARCHIVE = "archive"
+"""What stands for the format of an archive itself, of which only the hash is read."""
 Progress = Callable[[int, int], None]
 """Called with the number of bytes, and of records, that were just read."""
 
@@ -46,6 +51,32 @@ class FileFacts:
     unread: list[Unread] = field(default_factory=list)
     bad_values: Reasons = field(default_factory=Counter)
     notes: Reasons = field(default_factory=Counter)
+    shape: str = ""
+    """What the first lines look like, of a file in no known format."""
+
+    @property
+    def recognised(self) -> bool:
+        """Say whether it was told what it is, and held a record, readable or not."""
+        known = self.format not in (None, ARCHIVE)
+        return known and bool(self.kept or self.unread)
+
+
+_SHOWN = 5
+_HELP = "known formats: forensics formats; docs/formats.md shows how to describe another"
+
+
+def nothing_readable(files: Sequence[FileFacts]) -> str:
+    """Say why nothing was read of any file, and what the lines of unknown ones look like."""
+    found = "; ".join(map(_refusal, files[:_SHOWN]))
+    more = f"; and {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    helped = f" ({_HELP})" if any(facts.shape for facts in files) else ""
+    return f"nothing readable: {found}{more}{helped}"
+
+
+def _refusal(facts: FileFacts) -> str:
+    reason = facts.unread[0].reason if facts.unread else "no record in it"
+    look = f", its lines look like: {facts.shape}" if facts.shape else ""
+    return f"{facts.name}: {reason}{look}"
 
 
 @dataclass
@@ -101,43 +132,134 @@ def _read_stored(source: Input, shard: Shard, reading: Reading, progress: Progre
 
 
 def _read_file(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
-    context = Context(shard.incident, source.number, source.name, source.label)
+    context = Context(
+        shard.incident, source.number, source.name, source.label, among=source.node
+    )
     facts = FileFacts(source.number, source.name, source.size, node=context.node)
     reading.files.append(facts)
+    if source.member is not None and source.member.refused is not None:
+        # Its bytes are none of its own, or none that can be had: the archive's hash covers them.
+        facts.read += 1
+        facts.unread.append(Unread(None, None, source.member.refused))
+        return
+    rows = Parts(shard.folder, source.number)
     try:
         with Opened(source, lambda count: progress(count, 0)) as opened:
-            _read_opened(opened, context, shard, facts, reading, progress)
-            opened.drain()
+            if source.archive is not None:
+                others = tell_archive(source.archive, facts)
+            else:
+                others = _read_opened(opened, context, shard, _Sink(facts, rows, reading, progress))
+            _drain(opened, facts)
             facts.sha256, facts.size = opened.sha256, opened.bytes_read
+        _read_others(source, others, context, shard, _Sink(facts, rows, reading, progress))
     except OSError as error:
         facts.read += 1
         facts.unread.append(Unread(None, None, f"cannot be read: {error.strerror}"))
+    finally:
+        reading.parts += rows.close()
 
 
-def _read_opened(
-    opened: Opened,
-    context: Context,
-    shard: Shard,
-    facts: FileFacts,
-    reading: Reading,
-    progress: Progress,
-) -> None:
-    rows = Parts(shard.folder, context.number)
+def tell_archive(archive: Contents, facts: FileFacts) -> dict[str, int]:
+    """Tell an archive itself: its members are inputs of their own."""
+    facts.format, facts.detected_by = ARCHIVE, archive.title
+    facts.ignored += Counter(dict(archive.ignored))
+    facts.unread += [Unread(None, None, fault) for fault in archive.faults]
+    facts.read += sum(facts.ignored.values()) + len(facts.unread)
+    return {}
+
+
+def _drain(opened: Opened, facts: FileFacts) -> None:
+    """Read what no reader wanted, for the hash; a member may break off there."""
     try:
-        found = registry.detect(opened, shard.incident, shard.format)
-        if isinstance(found, str):
-            facts.read += 1
-            facts.unread.append(Unread(None, None, found))
-            return
-        facts.format, facts.detected_by = found[0].name, found[1]
-        for parsed in found[0].read(opened, context):
-            _take(parsed, facts, rows, reading)
-            progress(0, parsed.read)
+        opened.drain()
     except DamagedStreamError as error:
         facts.read += 1
         facts.unread.append(Unread(None, error.offset, error.reason))
-    finally:
-        reading.parts += rows.close()
+
+
+def _read_others(
+    source: Input, others: dict[str, int], context: Context, shard: Shard, sink: _Sink
+) -> None:
+    """Read the lines of the other pods or hosts that a file holds, each as its own log."""
+    for place, (stream, lines) in enumerate(others.items()):
+        if source.path is None or place >= MOST_STREAMS:
+            reason = _READ_ONCE if source.path is None else _TOO_MANY
+            sink.facts.read += lines
+            sink.facts.unread += [Unread(None, None, reason)] * lines
+            continue
+        with Opened(source) as opened:
+            _read_opened(opened, context, shard, replace(sink, first=False), stream)
+
+
+MOST_STREAMS = 200
+"""Pods or hosts in one file; it is read anew for each."""
+_READ_ONCE = "line of a further pod: standard input is read once, name a file instead"
+_TOO_MANY = f"line of a further pod: one file may hold {MOST_STREAMS + 1}"
+
+
+@dataclass(frozen=True)
+class _Sink:
+    """Where what a file holds goes; ``first`` while it is read for the first time."""
+
+    facts: FileFacts
+    rows: Parts
+    reading: Reading
+    progress: Progress
+    first: bool = True
+
+
+def _read_opened(
+    opened: Opened, context: Context, shard: Shard, sink: _Sink, stream: str | None = None
+) -> dict[str, int]:
+    """Read the lines of one pod or host; return how many lines each other one has."""
+    facts, found = sink.facts, None
+    try:
+        found = registry.detect(opened, shard.incident, shard.format, stream)
+        if found.format is not None:
+            _read_format(found.format, found, context, sink)
+        elif found.stack.stream is not None:
+            _pass_over(found.stack, facts)
+    except DamagedStreamError as error:
+        if sink.first:
+            facts.read += 1
+            facts.unread.append(Unread(None, error.offset, error.reason))
+    if found is None or not sink.first:
+        return {}
+    for aside in found.stack.aside():
+        _take(aside, facts, sink.rows, sink.reading)
+    if found.format is None and found.stack.stream is None and not facts.unread:
+        facts.read += 1
+        facts.unread.append(Unread(None, None, found.reason))
+        facts.shape = found.shape
+    return found.stack.others()
+
+
+def _read_format(
+    format_: registry.Format, found: registry.Detected, context: Context, sink: _Sink
+) -> None:
+    _tell(sink.facts, format_.name, found.reason)
+    context = replace(context, stream=found.stack.stream or "")
+    source = ToDamage(found.stack.source)
+    for parsed in format_.read(source, context):
+        _take(parsed, sink.facts, sink.rows, sink.reading)
+        sink.progress(0, parsed.read)
+    if source.damage is not None:
+        raise source.damage
+
+
+def _pass_over(stack: Stack, facts: FileFacts) -> None:
+    """Count the lines of a pod that are in no known format: a sidecar's, mostly."""
+    lines = sum(len(block.ends) for block in stack.source.blocks())
+    facts.read += lines
+    facts.ignored["line of a pod in no known format"] += lines
+
+
+def _tell(facts: FileFacts, name: str, reason: str) -> None:
+    """Name the format, and each further one that lines of another pod are in."""
+    names = facts.format.split(" + ") if facts.format else []
+    if name not in names:
+        facts.format = " + ".join(sorted([*names, name]))
+    facts.detected_by = facts.detected_by or reason
 
 
 def _take(parsed: Parsed, facts: FileFacts, rows: Parts, reading: Reading) -> None:

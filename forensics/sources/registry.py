@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from forensics.errors import UsageError
 from forensics.incident import Incident
-from forensics.sources import plain
-from forensics.sources.blocks import Opened
+from forensics.sources import dynamo, llmd, lmcache, plain
+from forensics.sources.archives.listing import kind as is_archive
+from forensics.sources.blocks import Opened, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
+from forensics.sources.genai import spans as genai_spans
 from forensics.sources.parsed import Parsed
+from forensics.sources.profiles import builtin, reader, telling
+from forensics.sources.profiles.shape import OWN, Profile
 from forensics.sources.sglang import (
     detection,
     exporter,
@@ -24,25 +29,70 @@ from forensics.sources.sglang import (
     spans,
 )
 from forensics.sources.sglang.forms import TEXT_FORMS
+from forensics.sources.shape import shape
+from forensics.sources.trtllm import log as trtllm_log
+from forensics.sources.trtllm import metrics as trtllm_metrics
+from forensics.sources.trtllm import transfers as trtllm_transfers
+from forensics.sources.vllm import detection as vllm_detection
+from forensics.sources.vllm import node_log as vllm_log
+from forensics.sources.vllm.forms import FORMS as VLLM_FORMS
+from forensics.sources.wrappers.stack import Stack
 
 _HEAD_LINES = 200
+_PARQUET = b"PAR1"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class Format:
-    """One log format: how it is told, how it is read, what it can and cannot show."""
+    """One log format: how it is told, how it is read, what it can and cannot show.
+
+    Records of one that is not ``verified`` by a real sample never clear a request.
+    """
 
     name: str
     title: str
     shows: str
     never_shows: str
-    read: Callable[[Opened, Context], Iterator[Parsed]]
+    read: Callable[[Source, Context], Iterator[Parsed]]
     sniff: Callable[[bytes, Incident], str | None]
     forms: tuple[Form, ...] = ()
+    versions: str = ""
+    verified: bool = True
+    certain: bool = True
+    """Whether it is told by a signature, not by the names of columns alone."""
 
 
-def _read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
+def _of_profile(profile: Profile) -> Format:
+    """Return the format that a profile of the package describes; plain records come first."""
+
+    def sniff(head: bytes, incident: Incident) -> str | None:
+        reason = telling.sniff(profile, head)
+        return None if reason and telling.is_plain(profile, head, incident) else reason
+
+    return Format(
+        profile.name,
+        profile.title,
+        profile.shows,
+        profile.never_shows,
+        partial(reader.read, profile),
+        sniff,
+        versions=profile.versions,
+        verified=profile.verified,
+        certain=False,
+    )
+
+
+def _own(profile: Profile) -> Format:
+    """Return the format of a profile that the incident file names: it is meant, so told first."""
+    return replace(
+        _of_profile(profile),
+        name=f"{OWN}{profile.name}",
+        sniff=lambda head, _: telling.sniff(profile, head),
+    )
+
+
+def _read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of Parquet; the reader is imported when there is a file for it."""
     from forensics.sources.plain_parquet import read_parquet
 
@@ -50,7 +100,7 @@ def _read_parquet(opened: Opened, context: Context) -> Iterator[Parsed]:
 
 
 def _is_parquet(head: bytes, _: Incident) -> str | None:
-    return "Parquet magic number" if head.startswith(b"PAR1") else None
+    return "Parquet magic number" if head.startswith(_PARQUET) else None
 
 
 def _is_ndjson(head: bytes, incident: Incident) -> str | None:
@@ -89,6 +139,17 @@ FORMATS: tuple[Format, ...] = (
         (*TEXT_FORMS, *request_log.FORMS),
     ),
     Format(
+        "vllm",
+        "vLLM 0.6-0.33, engine and API server logs, text and JSON, with LMCache in them",
+        "start-up: version, context, pool. Ids and arrivals of requests, hand-offs that expired, "
+        "were read too late, short or failed, refused prompts, blocks that two requests held",
+        "tokens generated, HTTP status of a request, tenant; the year of a time, which the "
+        "window gives; a prompt's length, but for LMCache, dumps and refusals",
+        vllm_log.read,
+        vllm_detection.sniff,
+        VLLM_FORMS,
+    ),
+    Format(
         "sglang-metrics",
         "SGLang, scrapes of /metrics",
         "pool, page size and window of each DP rank, when they changed where samples have times",
@@ -106,6 +167,75 @@ FORMATS: tuple[Format, ...] = (
         spans.read,
         spans.sniff,
         spans.FORMS,
+    ),
+    Format(
+        "genai-spans",
+        "OTLP/JSON spans: vLLM, GenAI conventions, OpenLLMetry, OpenInference",
+        "prompt, cached and generated tokens of each request, its id or trace, model, arrival in "
+        "UTC; a tenant where an attribute has it, the engine for spans of vLLM",
+        "pool, pages, what was transferred, requests that were not sampled",
+        genai_spans.read,
+        genai_spans.sniff,
+        genai_spans.FORMS,
+    ),
+    Format(
+        "dynamo",
+        "NVIDIA Dynamo 1.4-1.6, request traces",
+        "prompt and generated tokens, arrival in UTC; with an agent's context also x-request-id, "
+        "model, cached tokens, prefill time and both workers",
+        "pool, pages, what was transferred, HTTP status, refused requests; a tenant only where "
+        "[logs] tenant_from names its field",
+        dynamo.read,
+        dynamo.sniff,
+        dynamo.FORMS,
+    ),
+    Format(
+        "llmd-router",
+        "llm-d router (endpoint picker), JSON lines",
+        "id and arrival of each request, model, refusals by the router's queue; the tenant by the "
+        "flow's id, the worker at level 3",
+        "token counts, pool, pages, HTTP status of an answer, which worker did the prefill",
+        llmd.read,
+        llmd.sniff,
+        llmd.FORMS,
+    ),
+    Format(
+        "trtllm-metrics",
+        "TensorRT-LLM, answers of /perf_metrics",
+        "blocks that decode reserved and bytes that reached it for each request, both workers, "
+        "prefill forward time",
+        "prompt and generated tokens, tenant, HTTP status, pool; the moment of a request: its "
+        "clock is not that of other logs, and its ids are its own",
+        trtllm_metrics.read,
+        trtllm_metrics.sniff,
+        trtllm_metrics.FORMS,
+    ),
+    Format(
+        "trtllm-transfers",
+        "TensorRT-LLM, transfer times in rank_N_send.csv and rank_N_recv.csv",
+        "that a hand-off took place, by the id that both workers share, and on which side",
+        "tokens, pages reserved, tenant, status, times of day",
+        trtllm_transfers.read,
+        trtllm_transfers.sniff,
+        trtllm_transfers.FORMS,
+    ),
+    Format(
+        "trtllm-log",
+        "TensorRT-LLM, log of a worker",
+        "pool, size of a block and longest sequence as a worker starts",
+        "requests; part in the hand-off; when, unless Python lines stand around",
+        trtllm_log.read,
+        trtllm_log.sniff,
+        trtllm_log.FORMS,
+    ),
+    Format(
+        "lmcache-lookups",
+        "LMCache 0.3-0.5, lookup files",
+        "length of each prompt by the engine's id, model, time in UTC",
+        "tokens generated, status, tenant, pool, which side asked, what was loaded",
+        lmcache.read,
+        lmcache.sniff,
+        lmcache.FORMS,
     ),
     Format(
         "sglang-server-info",
@@ -135,6 +265,7 @@ FORMATS: tuple[Format, ...] = (
         router_log.sniff,
         router_log.FORMS,
     ),
+    *map(_of_profile, builtin.profiles()),
     Format(
         "plain-ndjson",
         "Plain records, one JSON object a line",
@@ -142,6 +273,7 @@ FORMATS: tuple[Format, ...] = (
         "anything no column was logged for",
         plain.read_ndjson,
         _is_ndjson,
+        certain=False,
     ),
     Format(
         "plain-csv",
@@ -150,20 +282,27 @@ FORMATS: tuple[Format, ...] = (
         "anything no column was logged for",
         plain.read_csv,
         _is_csv,
+        certain=False,
     ),
 )
 
 
-def by_name(name: str) -> Format:
+def known(incident: Incident) -> tuple[Format, ...]:
+    """Return all formats in the order in which they are asked, those of the incident first."""
+    return (*map(_own, incident.logs.profiles), *FORMATS)
+
+
+def by_name(name: str, incident: Incident | None = None) -> Format:
     """Return the format of that name.
 
     Raises:
         UsageError: there is none.
     """
-    for candidate in FORMATS:
+    formats = known(incident or Incident())
+    for candidate in formats:
         if candidate.name == name:
             return candidate
-    names = ", ".join(candidate.name for candidate in FORMATS)
+    names = ", ".join(candidate.name for candidate in formats)
     raise UsageError(f"unknown format {name!r}; known: {names}")
 
 
@@ -172,32 +311,64 @@ def _is_pickle(head: bytes) -> bool:
     return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
+@dataclass(frozen=True)
+class Detected:
+    """What a file holds, in which format, and why it is taken for that.
+
+    ``format`` is None where it is none that is known; ``reason`` then says in words of our
+    own what the file is instead, and ``shape`` what its first lines look like. Otherwise the
+    reason says how sure that is: ``certain`` by a signature, ``likely`` by columns alone.
+    """
+
+    stack: Stack
+    format: Format | None
+    reason: str
+    shape: str = ""
+
+
 def detect(
-    opened: Opened, incident: Incident, stated: str | None = None
-) -> tuple[Format, str] | str:
-    """Return the format and why, or in words of our own what the file is instead.
+    opened: Opened, incident: Incident, stated: str | None = None, stream: str | None = None
+) -> Detected:
+    """Return the format and why, or what the file is instead.
 
     Args:
         opened: the file.
         incident: for the names that its records may have.
         stated: name of a format that is not to be doubted; a pickle is refused all the same.
+        stream: the pod or host whose lines are read, of a file that holds those of several.
     """
     # A packed pickle is no safer.
+    stack, names = Stack(opened), plain.names(incident)
     if _is_pickle(opened.magic) or _is_pickle(opened.head()):
-        return "pickle: never opened, it holds content and can run code"
+        return Detected(stack, None, "pickle: never opened, it holds content and can run code")
+    if is_archive(opened.head()) is not None:
+        return Detected(stack, None, "archive within an archive or from a pipe: unpack it first")
+    if opened.magic and not opened.magic.startswith(_PARQUET):
+        stack.peel(names, stream)
     if stated is not None:
-        return by_name(stated), "stated"
+        return Detected(stack, by_name(stated, incident), f"stated{stack.titles}")
     if not opened.magic:
-        return "empty file"
-    head = opened.head()
+        return Detected(stack, None, "empty file")
+    found = _told(stack, incident)
+    if found.format is None and stack.peel(names, stream, weak=True):
+        found = _told(stack, incident)
+    return found
+
+
+def _told(stack: Stack, incident: Incident) -> Detected:
+    """Return what the lines behind the wrappers are."""
+    head = stack.source.head()
     if head.startswith(_UTF_16):
-        return "UTF-16 text: convert it to UTF-8"
+        return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
     # Most files say it at once; some begin with pages of what other programs printed.
     for shown in (b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]), head):
-        for candidate in FORMATS:
+        for candidate in known(incident):
             reason = candidate.sniff(shown, incident)
             if reason is not None:
-                return candidate, reason
+                sure = "certain: " if candidate.certain else "likely: "
+                return Detected(stack, candidate, f"{sure}{reason}{stack.titles}")
     if not head.strip():
-        return "no record: only blank lines"
-    return "binary file of no known format" if b"\0" in head else "no known format"
+        return Detected(stack, None, "no record: only blank lines")
+    if b"\0" in head:
+        return Detected(stack, None, "binary file of no known format")
+    return Detected(stack, None, "no known format", shape(head))

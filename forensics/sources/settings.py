@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from forensics.errors import UsageError
 from forensics.incident import Incident, Logs
+from forensics.sources.profiles.shape import Profile
 
 
 class Settings(Struct, frozen=True):
@@ -20,6 +21,7 @@ class Settings(Struct, frozen=True):
     tenant_from: tuple[str, ...] = ()
     node_from: str | None = None
     format: str | None = None
+    profiles: tuple[Profile, ...] = ()
 
     @classmethod
     def of(cls, incident: Incident, format_name: str | None) -> Settings:
@@ -32,6 +34,7 @@ class Settings(Struct, frozen=True):
             logs.tenant_from,
             logs.node_from,
             format_name,
+            logs.profiles,
         )
 
     def differ(self, other: Settings) -> list[str]:
@@ -65,5 +68,6 @@ def _with(incident: Incident, settings: Settings) -> Incident:
         sampling_rate=incident.logs.sampling_rate,
         tenant_from=settings.tenant_from,
         node_from=settings.node_from,
+        profiles=settings.profiles,
     )
     return msgspec.structs.replace(incident, logs=logs, columns=settings.columns)

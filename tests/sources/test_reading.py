@@ -267,9 +267,9 @@ def test_a_quote_open_to_the_end_counts_every_line_that_it_took(read):
 
 
 def test_an_open_quote_cannot_fill_the_memory(read, monkeypatch):
-    from forensics.sources import plain
+    from forensics.sources import csvcolumns
 
-    monkeypatch.setattr(plain, "LONGEST_LINE", 5_000)
+    monkeypatch.setattr(csvcolumns, "LONGEST_LINE", 5_000)
     many = b"".join(row(n) for n in range(1_000))
     seen = read(HEAD + row(0) + b'r-7,2026-02-03T04:05:06Z,5,"secret\n' + many, "x.csv")
     assert seen.facts.read == 1_002

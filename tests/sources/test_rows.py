@@ -105,20 +105,6 @@ def test_a_batch_is_bounded_by_rows_and_by_bytes(monkeypatch):
         assert found == [30, 30, 10]
 
 
-def test_what_came_before_the_stream_breaks_off_is_kept():
-    columns = JsonColumns({"a": ("a",)}, {"a": "count"})
-
-    def broken(error):
-        yield blocks.Block(b'{"a":1}\n{"a":2}\n', 1, 0)
-        raise error
-
-    for error in (OSError(5, "Input/output error"), blocks.DamagedStreamError("cut", 16)):
-        found = batches.batches(broken(error), columns)
-        assert next(found).read == 2
-        with pytest.raises(type(error)):
-            next(found)
-
-
 # --- two objects on a line -----------------------------------------------------------
 
 

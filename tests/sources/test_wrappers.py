@@ -184,7 +184,8 @@ def test_parts_of_a_line_are_joined_for_each_stream(read, wrapper):
     whole = read(f"{line}\n", "engine.log")
     if wrapper == "cri":
         data = (
-            f"{rfc(0)} stdout P {line[:40]}\n{rfc(0)} stderr P Uvi\n{rfc(0)} stdout P {line[40:90]}\n"
+            f"{rfc(0)} stdout P {line[:40]}\n{rfc(0)} stderr P Uvi\n"
+            f"{rfc(0)} stdout P {line[40:90]}\n"
             f"{rfc(0)} stderr F corn running\n{rfc(0)} stdout F {line[90:]}\n"
         )
     else:
@@ -314,3 +315,33 @@ def test_many_lines_at_once_are_read_as_one_by_one(read, monkeypatch, odd):
     assert quick.rows.sort("line").equals(slow.rows.sort("line"))
     assert (quick.facts.read, quick.facts.ignored) == (slow.facts.read, slow.facts.ignored)
     assert quick.facts.unread == slow.facts.unread
+
+
+@pytest.mark.parametrize(
+    "at", ["1e308", "1" + "0" * 30, '"9e999998"', '"' + "9" * 5000 + '"', "-1e300"]
+)
+@pytest.mark.parametrize("form", ["fluent", "splunk"])
+def test_a_time_that_is_none_costs_no_line(read, form, at):
+    rest = '"log": %s}' if form == "fluent" else '"_raw": %s}}'
+    begin = f'{{"date": {at}, ' if form == "fluent" else f'{{"result": {{"_time": {at}, '
+    lines = [begin + rest % json.dumps(line) for line in LINES[:6]]
+    seen = read("\n".join(lines) + "\n", "engine.log")
+    assert seen.facts.format == "sglang"
+    assert len(seen.column("request_id")) == 6
+
+
+@pytest.mark.parametrize("digits", [19, 25, 5_000])
+def test_a_number_of_nanoseconds_that_is_none_costs_no_line(read, digits):
+    rows = table(["Line", "tsNs"], lambda _, line: [line, "9" * digits])
+    assert len(read(rows, "engine.csv").column("request_id")) == 6
+    document = json.dumps([{"line": line, "timestamp": "9" * digits} for line in LINES])
+    assert len(read(document, "engine.json").column("request_id")) == 6
+    events = {"events": [{"timestamp": 2**63 - 1, "message": line} for line in LINES]}
+    assert len(read(json.dumps(events), "engine.json").column("request_id")) == 6
+
+
+def test_a_pod_with_the_name_of_a_sentence_is_named_by_a_hash(read):
+    record = {"labels": {"pod": f"{CANARY} my name is"}, "line": LINES[0], "timestamp": rfc(0)}
+    seen = read(json.dumps(record) + "\n", "engine.log")
+    assert len(seen.column("request_id")) == 1
+    assert CANARY not in f"{seen.rows.to_dicts()}{seen.reading}"

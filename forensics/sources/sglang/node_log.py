@@ -8,7 +8,6 @@ import polars as pl
 
 from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
-from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import lines, prefix
 from forensics.sources.sglang.request_log import RequestLog
@@ -19,12 +18,8 @@ from forensics.sources.textlines import Waiting, frame
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each block holds; JSON records and text lines may be mixed."""
     log = _NodeLog(context)
-    try:
-        for block in opened.blocks():
-            yield log.add(block)
-    except DamagedStreamError:
-        yield log.rest(Parsed())
-        raise
+    for block in opened.blocks():
+        yield log.add(block)
     yield log.rest(Parsed())
 
 

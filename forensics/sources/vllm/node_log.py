@@ -8,7 +8,6 @@ import polars as pl
 
 from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
-from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.stamps import Outer
 from forensics.sources.textlines import Waiting, frame
@@ -21,12 +20,8 @@ from forensics.sources.vllm.year import Span
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each piece of the log holds; JSON records and text lines may be mixed."""
     log = _Log(context)
-    try:
-        for block in opened.blocks():
-            yield log.add(block)
-    except DamagedStreamError:
-        yield log.rest(Parsed())
-        raise
+    for block in opened.blocks():
+        yield log.add(block)
     yield log.rest(Parsed())
 
 

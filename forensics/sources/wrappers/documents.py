@@ -95,7 +95,7 @@ def _explored(document: list[_Explored]) -> list[Inner]:
     return [
         Inner(
             entry.line.encode(),
-            int(entry.timestamp) // 1_000 if entry.timestamp.isdecimal() else None,
+            jsonforms.nanoseconds(entry.timestamp),
             labels.stream(entry.fields),
         )
         for entry in document
@@ -204,7 +204,7 @@ class WholeDocument:
             inners = self._form.inners(document)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
             inners = None
-        except (IndexError, AttributeError, TypeError):
+        except (IndexError, AttributeError, TypeError, ArithmeticError):
             inners = None
         if inners is None:
             found.refuse(None, f"not {self._form.title} in a known form, or cut short")

@@ -234,10 +234,30 @@ def seconds(value: str | float | None) -> At:
     """Return a time that is text, or seconds of the epoch as a number or as text."""
     if isinstance(value, str):
         try:
-            return int(Decimal(value) * 1_000_000)
+            return _micros(Decimal(value))
         except (ArithmeticError, ValueError):
             return value
-    return None if value is None else round(value * 1_000_000)
+    return None if value is None else _micros(value)
+
+
+def _micros(value: Decimal | float) -> int | None:
+    """Return seconds as microseconds: whole ones where the value is exact, else the nearest."""
+    if not abs(float(value)) < _SECONDS:
+        return None
+    return int(value * 1_000_000) if isinstance(value, Decimal) else round(value * 1_000_000)
+
+
+_SECONDS = 1 << 40
+
+
+def nanoseconds(value: str | None) -> int | None:
+    """Return nanoseconds of the epoch as microseconds; None where the text is no such number."""
+    if value is None or not value.isdecimal() or len(value) > _NANOSECOND_DIGITS:
+        return None
+    return int(value) // 1_000
+
+
+_NANOSECOND_DIGITS = 20
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ _SHARE = 0.8
 """Share of the first lines that must be of a wrapper: what a process prints as it dies is not."""
 _NEAR = 64 << 10
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
-FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
+FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, ArithmeticError)
 Names = dict[str, str]
 
 
@@ -35,8 +35,13 @@ class Wrapper:
     weak: bool = False
 
 
+def first_lines(head: bytes) -> bytes:
+    """Return as much of the beginning of a file as a wrapper is told by."""
+    return b"\n".join(head.split(b"\n", 2 * _LINES)[: 2 * _LINES])
+
+
 def _first(head: bytes) -> list[bytes]:
-    lines = (line.rstrip(b"\r") for line in head.split(b"\n", 2 * _LINES)[: 2 * _LINES])
+    lines = (line.rstrip(b"\r") for line in head.split(b"\n"))
     return list(islice((line for line in lines if line.strip()), _LINES))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from forensics.sources.blocks import BLOCK_BYTES, Block, Source
+from forensics.sources.blocks import BLOCK_BYTES, Block, Source, ToDamage
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed
 from forensics.sources.times import in_utc
@@ -21,6 +21,8 @@ FURTHER = "further lines of one record"
 """Counts records of which only the first line is read: what follows is no record of its own."""
 
 
+_END_OF_TIME = 1 << 58
+"""Microseconds: the year 11,000; no number beyond is a time."""
 Lines = list[tuple[Inner, int]]
 """Inner lines, each with the number of its record."""
 
@@ -116,7 +118,8 @@ class Layer:
         self._offset += len(data)
 
     def _taken(self) -> Iterator[Lines | Block]:
-        for block in self._source.blocks():
+        source = ToDamage(self._source)
+        for block in source.blocks():
             whole = self._unwrapping.whole(block)
             if whole is None:
                 yield self._account(self._unwrapping.take(block), block.times, block)
@@ -124,6 +127,8 @@ class Layer:
                 self.streams[""] += len(whole.ends)
                 yield whole
         yield self._account(self._unwrapping.end())
+        if source.damage is not None:
+            raise source.damage
 
     def _account(
         self, found: Inners, times: pl.Series | None = None, block: Block | None = None
@@ -159,11 +164,15 @@ def _one_line(text: bytes) -> bytes:
     return text.replace(b"\n", b" ")  # JSON has no line end inside a text
 
 
+def _is_time(at: At) -> bool:
+    return isinstance(at, int) and abs(at) < _END_OF_TIME
+
+
 def _micros(moments: Iterable[At]) -> pl.Series | None:
     """Return microseconds of UTC; None where no record has a time whose zone is known."""
     values = list(moments)
     texts = pl.Series([at if isinstance(at, str) else None for at in values], dtype=pl.String)
-    numbers = pl.Series([at if isinstance(at, int) else None for at in values], dtype=pl.Int64)
+    numbers = pl.Series([at if _is_time(at) else None for at in values], dtype=pl.Int64)
     known = in_utc(texts)
     if known is not None:
         numbers = numbers.zip_with(numbers.is_not_null(), known)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import Source
 from forensics.sources.parsed import Parsed
-from forensics.sources.wrappers.kinds import WRAPPERS, Names
+from forensics.sources.wrappers.kinds import WRAPPERS, Names, first_lines
 from forensics.sources.wrappers.layer import Layer
 
 DEEPEST = 8
+INSIDE = ", in "
+"""What stands before the name of each wrapper that was taken off."""
 
 
 @dataclass
@@ -27,7 +29,7 @@ class Stack:
     @property
     def titles(self) -> str:
         """Name the layers, the outermost last, for the ledger."""
-        return "".join(f", in {layer.wrapper.title}" for layer in reversed(self.layers))
+        return "".join(f"{INSIDE}{layer.wrapper.title}" for layer in reversed(self.layers))
 
     def others(self) -> dict[str, int]:
         """Return how many lines each other pod or host has, as far as the file was read."""
@@ -48,7 +50,7 @@ class Stack:
         """
         before = len(self.layers)
         while len(self.layers) < DEEPEST:
-            head = self.source.head()
+            head = first_lines(self.source.head())
             kinds = (kind for kind in WRAPPERS if kind.weak <= weak and kind.tells(head, names))
             kind = next(kinds, None)
             if kind is None:

@@ -9,7 +9,7 @@ from forensics.sources.blocks import LONGEST_LINE, Block
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.inner import Inner, Inners
-from forensics.sources.wrappers.jsonforms import seconds
+from forensics.sources.wrappers.jsonforms import nanoseconds, seconds
 
 
 @dataclass(frozen=True)
@@ -113,5 +113,5 @@ class Table:
             return
         moment = seconds(at)
         if self._form.nanoseconds:
-            moment = int(at) // 1_000 if at and at.isdecimal() else None
+            moment = nanoseconds(at)
         found.add(Inner(line.encode(), moment, labels.stream(row)), self._begun)

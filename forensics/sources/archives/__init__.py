@@ -1,0 +1,1 @@
+"""Archives of logs: members are read where they lie, and never unpacked to disk."""
