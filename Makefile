@@ -25,7 +25,7 @@ INSTALL = if $(HAS_UV); then $(UV) pip install --quiet --python $(PY) -e '.$(EXT
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help report test test-long lint types format bench clean
+.PHONY: help report test test-long lint types format formats bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -56,6 +56,9 @@ types: $(VENV)/.installed-dev ## mypy on the package
 format: $(VENV)/.installed-dev ## let ruff fix and format what it can
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+formats: $(VENV)/.installed-core ## write docs/formats.md
+	$(BIN)/forensics formats --markdown > docs/formats.md
 
 bench: $(VENV)/.installed-dev ## run the benchmarks
 	$(PY) -m benchmarks

@@ -21,6 +21,7 @@ from msgspec import Meta, Struct
 
 from forensics import schema
 from forensics.errors import IncidentError
+from forensics.sources.profiles.shape import Profile
 
 NonNegative = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -60,13 +61,14 @@ class Timeline(Struct, frozen=True):
 
 
 class Logs(Struct, frozen=True):
-    """How the logs are to be read."""
+    """How the logs are to be read; ``profiles`` describe formats that are not built in."""
 
     timezone: str | None = None
     epoch_unit: Literal["s", "ms", "us", "ns"] | None = None
     sampling_rate: Share = 1.0
     tenant_from: tuple[str, ...] = ()
     node_from: str | None = None
+    profiles: tuple[Profile, ...] = ()
 
 
 class DeclaredCapacity(Struct, frozen=True):
@@ -136,7 +138,7 @@ def load(source: Incident | Path | str | None) -> Incident:
         return source
     path = Path(source)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = _with_profiles(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
     except OSError as error:
         raise IncidentError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -145,6 +147,35 @@ def load(source: Incident | Path | str | None) -> Incident:
         return parse(document)
     except IncidentError as error:
         raise IncidentError(f"{path}: {error}") from None
+
+
+def _with_profiles(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the document with the files that ``[logs] profiles`` names in place of their names.
+
+    So whatever holds the incident holds how its logs were read, byte for byte.
+    """
+    logs = document.get("logs")
+    named = logs.get("profiles") if isinstance(logs, dict) else None
+    if not isinstance(logs, dict) or not isinstance(named, list):
+        return document
+    return {**document, "logs": {**logs, "profiles": [_profile(item, folder) for item in named]}}
+
+
+def profile_files(path: Path) -> list[Path]:
+    """Return the files of profiles that a readable incident file names, in its order."""
+    logs = tomllib.loads(path.read_text(encoding="utf-8")).get("logs", {})
+    return [path.parent / item for item in logs.get("profiles", ()) if isinstance(item, str)]
+
+
+def _profile(item: Any, folder: Path) -> Any:
+    if not isinstance(item, str):
+        return item
+    try:
+        return tomllib.loads((folder / item).read_text("utf-8"))
+    except OSError as error:
+        raise IncidentError(f"logs.profiles: {item}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise IncidentError(f"logs.profiles: {item}: not valid TOML ({error})") from None
 
 
 def parse(document: dict[str, Any]) -> Incident:
@@ -166,7 +197,7 @@ def _refuse_unknown_keys(value: Any, kind: Any, where: str) -> None:
         return
     if not (isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, dict)):
         return
-    fields = {field.name: field.type for field in msgspec.structs.fields(kind)}
+    fields = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     for key, inner in value.items():
         if key not in fields:
             near = difflib.get_close_matches(key, fields, n=1)
@@ -202,6 +233,7 @@ def _check_window(incident: Incident) -> None:
 
 
 def _check_logs(logs: Logs) -> None:
+    _check_profiles(logs.profiles)
     if logs.timezone is not None:
         try:
             ZoneInfo(logs.timezone)
@@ -214,6 +246,17 @@ def _check_logs(logs: Logs) -> None:
             raise IncidentError(f"logs.node_from is no valid pattern ({error})") from None
         if "node" not in pattern.groupindex:
             raise IncidentError("logs.node_from has no group named 'node': (?P<node>...)")
+
+
+def _check_profiles(profiles: tuple[Profile, ...]) -> None:
+    if not profiles:
+        return
+    from forensics.sources.profiles.check import check  # it reads logs, as few incidents need it
+
+    names = [check(profile).name for profile in profiles]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise IncidentError(f"logs.profiles names {min(twice)!r} twice")
 
 
 def _check_columns(columns: dict[str, str]) -> None:

@@ -1,0 +1,1 @@
+"""Flat exports of gateways and clouds: one declarative profile each, read by one mechanism."""

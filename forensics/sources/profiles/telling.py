@@ -1,0 +1,103 @@
+"""Whether the beginning of a file is in the format of a profile."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from forensics.incident import Incident
+from forensics.schema import REQUEST_COLUMNS
+from forensics.sources import plain
+from forensics.sources.profiles.shape import Profile, named, parts
+
+_RECORDS = 20
+_REQUEST = {column.name for column in REQUEST_COLUMNS}
+_FAULTS = (ValueError, RecursionError)
+_DECODER = json.JSONDecoder()
+
+
+def sniff(profile: Profile, head: bytes) -> str | None:
+    """Say why a file is told to be in the format of a profile; None where it is not."""
+    begin = head.lstrip()[:1]
+    if begin and begin in b"{[":
+        return _of_json(profile, head) if "json" in profile.layout else None
+    return _of_csv(profile, head) if "csv" in profile.layout else None
+
+
+def is_plain(profile: Profile, head: bytes, incident: Incident) -> bool:
+    """Say whether a file is rather one of plain records, which happens to have the keys.
+
+    It is where it has columns of ours, by their own or their mapped names, that the profile
+    does not read.
+    """
+    begin = head.lstrip()[:1]
+    known = plain.names(incident)
+    if begin and begin in b"{[":
+        seen = plain.known_columns(head, incident)
+    else:
+        seen = {known[name] for name in _header(head) if name in known}
+    own = {parts(path)[0] for path in named(profile)}
+    return plain.told_by(seen) and bool((seen & _REQUEST) - own)
+
+
+def _header(head: bytes) -> list[str]:
+    line = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+    try:
+        return [name.strip() for name in next(csv.reader([line], strict=True), [])]
+    except csv.Error:
+        return []
+
+
+def _of_csv(profile: Profile, head: bytes) -> str | None:
+    needed = {parts(path)[0] for path in profile.told_by}
+    return "CSV header with the keys of a profile" if needed <= {*_header(head)} else None
+
+
+def _of_json(profile: Profile, head: bytes) -> str | None:
+    # Most files are none of most profiles: that their keys do not occur is quickly seen.
+    if not all(f'"{parts(path)[-1]}"'.encode() in head for path in profile.told_by):
+        return None
+    seen = list(islice(_objects(profile, head.decode("utf-8", "replace")), _RECORDS))
+    told = sum(_is_told(profile, record) for record in seen)
+    return "JSON records with the keys of a profile" if told and 2 * told >= len(seen) else None
+
+
+def _objects(profile: Profile, text: str) -> Iterator[Any]:
+    """Yield the first records, one after the other, in a list or in a document's list."""
+    at = 0
+    while (at := text.find("{", at)) >= 0:
+        try:
+            record, at = _DECODER.raw_decode(text, at)
+        except _FAULTS:
+            # Cut off, or no JSON: the next line may be some.
+            at = text.find("\n", at)
+            if at < 0:
+                return
+            continue
+        within = None if profile.records is None else _at(record, profile.records)
+        if isinstance(within, list):
+            yield from within
+        else:
+            yield record
+
+
+def _is_told(profile: Profile, record: Any) -> bool:
+    return all(_has(record, path) for path in profile.told_by) and all(
+        _at(record, path) in values for path, values in profile.told_values.items()
+    )
+
+
+def _has(record: Any, path: str) -> bool:
+    *above, last = parts(path)
+    for key in above:
+        record = record.get(key) if isinstance(record, dict) else None
+    return isinstance(record, dict) and last in record
+
+
+def _at(record: Any, path: str) -> Any:
+    for key in parts(path):
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
