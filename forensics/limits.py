@@ -163,8 +163,13 @@ def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
 
 
 def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
-    """Rows of unknown prefill node, against all prefill limits in force at their time."""
-    left = rows.filter(pl.col("prefill_node").is_null()).select("_row", "received_at", "assumed")
+    """Rows of unknown prefill node, against all prefill limits in force at their time.
+
+    A node of which no capacity is known counts as unknown: another log may name it otherwise.
+    """
+    named = list(epoch_nodes(rows["prefill_node"], epochs))
+    unknown = ~pl.col("prefill_node").is_in(named).fill_null(value=False)
+    left = rows.filter(unknown).select("_row", "received_at", "assumed")
     prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)

@@ -135,7 +135,9 @@ def test_numpy_backed_pandas_stays_numpy_backed():
 
 def test_numpy_backed_pandas_keeps_whole_numbers_beside_nulls():
     given = pd.DataFrame({"prompt_tokens": [700_000, 5], "prefill_node": ["prefill-01", "other"]})
-    limit = judged(given)["input_limit_tokens"]
+    unlimited = CAPACITY.with_columns(node=pl.lit("other"), pool_tokens=pl.lit(None, pl.Int64))
+    capacity = pl.concat([CAPACITY, unlimited])
+    limit = forensics.judge(given, capacity)["input_limit_tokens"]
     assert str(limit.dtype) == "Int64"
     assert (limit[0], limit.isna().to_list()) == (681_274, [False, True])
 

@@ -29,6 +29,7 @@ def attributes(**values: object):
         ({"intValue": str(2**63 - 1)}, 2**63 - 1),
         ({"intValue": 2**53 + 1}, 2**53 + 1),
         ({"intValue": "-7"}, -7),
+        ({"intValue": 7.0}, 7),
         ({"doubleValue": 0.5}, 0.5),
         ({"boolValue": False}, False),
     ],
@@ -39,10 +40,43 @@ def test_plain_values(value, read):
 
 @pytest.mark.parametrize(
     "value",
-    [{"arrayValue": {"values": []}}, {"kvlistValue": {}}, {}, None, {"intValue": "1_0"}],
+    [
+        {"arrayValue": {"values": []}},
+        {"arrayValue": {"values": [{"intValue": 5}]}},
+        {"kvlistValue": {}},
+        {},
+        None,
+        {"intValue": "1_0"},
+        {"intValue": 2.0**53},
+        {"doubleValue": "NaN"},
+    ],
 )
 def test_values_that_are_not_plain(value):
     assert attributes(a=value) == {}
+
+
+def test_the_first_text_of_a_list_stands_for_it():
+    texts = [{"stringValue": "x"}, {"stringValue": "CANARY"}]
+    assert attributes(a={"arrayValue": {"values": texts}}) == {"a": "x"}
+
+
+@pytest.mark.parametrize("value", [5, "CANARY", {"stringValue": 5}, {"intValue": [1]}])
+def test_a_value_in_no_known_form_takes_no_other_with_it(value):
+    span = one(
+        attributes=[{"key": "a", "value": value}, {"key": "b", "value": {"stringValue": "x"}}]
+    )
+    assert span.text("b") == "x"
+    assert span.text("a") is span.whole("a") is span.measure("a") is None
+
+
+def test_process_scope_and_status():
+    resource = {"attributes": [{"key": "r", "value": {"stringValue": "pod"}}]}
+    scope = {"scope": {"name": "tracer"}, "spans": [{"traceId": "t", "spanId": "s"}]}
+    scope["spans"][0]["status"] = {"code": 2, "message": "CANARY"}
+    data = json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [scope]}]})
+    (span,) = spans(data.encode(), set(), {"r"})
+    assert (span.resource, span.scope, span.failed) == ({"r": "pod"}, "tracer", True)
+    assert "CANARY" not in repr(span)
 
 
 def test_only_what_was_asked_for_is_there():

@@ -33,6 +33,7 @@ _META: dict[str, tuple[Path, Kind]] = {
     "prefilled": (("prefill_finished_time",), "measure"),
     "arrived": (("request_received_ts",), "measure"),
     "finished": (("request_finished_ts",), "measure"),
+    "took": (("e2e_latency",), "measure"),
 }
 _KINDS: dict[str, Kind] = {
     "event": "code",
@@ -60,11 +61,14 @@ _SHOWN = {
     "received": "received_at",
     "arrived": "received_at",
     "finished": "finished_at",
+    "took": "received_at",
     "forward": "prefill_ms",
     "prefilled": "prefill_ms",
 }
-_LAST_SECOND = 253_402_300_799
-"""End of the year 9999."""
+_SECONDS = (100_000_000, 253_402_300_799)
+"""Seconds since 1970 that a time may be: below is a clock that counts from a host's start."""
+_LONGEST = 86_400.0
+"""Seconds that no answer takes."""
 
 
 def reader(paths: Mapping[str, Path], tenants: tuple[Path, ...]) -> JsonColumns:
@@ -165,7 +169,8 @@ def emit(
     columns = {name: rows[name] for name in rows.columns}
     height = frame.height
     hop = frame["hop"] if stated else pl.repeat(ENGINE_HOP, height, dtype=pl.String, eager=True)
-    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=hop)
+    late = frame.select(_LATE).to_series()
+    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=hop, late=late)
     add(raw, context, parsed, only="observations")
 
 
@@ -178,11 +183,26 @@ def identity(node: str) -> pl.Expr:
 def micros(name: str) -> pl.Expr:
     """Return epoch seconds as microseconds; what cannot be a time is null."""
     value = pl.col(name)
-    return pl.when(value.is_between(1, _LAST_SECOND)).then((value * 1e6).round().cast(pl.Int64))
+    return pl.when(value.is_between(*_SECONDS)).then((value * 1e6).round().cast(pl.Int64))
+
+
+_FORM = "%Y-%m-%dT%H:%M:%S%.6f"
 
 
 def _stamp(name: str) -> pl.Expr:
-    return micros(name).cast(pl.Datetime("us")).dt.to_string("%Y-%m-%dT%H:%M:%S%.6fZ")
+    return micros(name).cast(pl.Datetime("us")).dt.to_string(f"{_FORM}Z")
+
+
+def _begun() -> pl.Expr:
+    """When an answer's request came by its end and how long it took; null where that is unset."""
+    zone = pl.when(pl.col("timestamp").str.ends_with("Z")).then(pl.lit("Z")).otherwise(pl.lit(""))
+    line = pl.col("timestamp").str.strip_suffix("Z")
+    line = line.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit="us", strict=False)
+    took = pl.when((pl.col("took") > 0) & (pl.col("took") < _LONGEST)).then("took")
+    spent = pl.duration(microseconds=(took * 1e6).round().cast(pl.Int64))
+    stamped = (micros("finished").cast(pl.Datetime("us")) - spent).dt.to_string(f"{_FORM}Z")
+    written = pl.concat_str((line - spent).dt.to_string(_FORM), zone)
+    return pl.when(micros("finished").is_not_null()).then(stamped).otherwise(written)
 
 
 _PREFILL = pl.col("hop") == "prefill"
@@ -198,12 +218,18 @@ _EITHER = ~_PREFILL & ~_DECODE & ~_REFUSED
 _COMPLETION = (
     pl.when(_ABORTED & (pl.col("completion") == 0)).then(None).otherwise(pl.col("completion"))
 )
+_ARRIVED = pl.coalesce(_stamp("arrived"), _stamp("received"), _begun())
+_AT_ITS_END = ~(pl.col("event") == "request.received").fill_null(value=False)
+_LATE = _AT_ITS_END & _ARRIVED.is_null()
+_STAMPED = pl.any_horizontal(micros(name).is_not_null() for name in ("arrived", "received"))
+# One row's times are all of the line's clock or all stamps: the zone is of the row.
+_END = pl.coalesce(_stamp("finished"), pl.when(_AT_ITS_END & ~_STAMPED).then("timestamp"))
 _VALUES: dict[str, pl.Expr] = {
     "request_id": pl.col("request_id"),
     "transfer_id": pl.col("transfer_id"),
     "tenant_id": pl.col("tenant_id"),
-    "received_at": pl.coalesce(_stamp("arrived"), _stamp("received"), "timestamp"),
-    "finished_at": pl.when(~_NO_ANSWER).then(_stamp("finished")),
+    "received_at": pl.coalesce(_ARRIVED, _stamp("finished"), "timestamp"),
+    "finished_at": pl.when(~_NO_ANSWER).then(_END),
     "prefill_node": pl.when(~_DECODE).then("identity"),
     "decode_node": pl.when(~_PREFILL).then("identity"),
     # As the nodes: an abort's side is told later, and what is of the other side goes then.

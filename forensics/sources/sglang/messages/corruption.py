@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.schema import TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.message import LONG_ID, ROOM, Message, Rows, counted, told_once
 from forensics.sources.sglang.messages.handoffs import failed
@@ -16,6 +17,7 @@ def _on_decode(room: str) -> list[pl.Expr]:
     return [
         pl.col(room).alias("transfer_id"),
         pl.col("local").alias("received_at"),
+        pl.lit(value=True).alias(TIMED_LATE),
         pl.col("identity").alias("decode_node"),
         pl.lit("decode").alias("hop"),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.schema import TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.message import (
     LONG_ID,
@@ -26,6 +27,7 @@ def failed(*, decode: pl.Expr, code: pl.Expr) -> list[pl.Expr]:
         pl.col("rid").alias("request_id"),
         pl.col("room").alias("transfer_id"),
         pl.col("local").alias("received_at"),
+        pl.lit(value=True).alias(TIMED_LATE),
         pl.when(~decode).then("identity").alias("prefill_node"),
         pl.when(decode).then("identity").alias("decode_node"),
         pl.lit("failed").alias("transfer_status"),

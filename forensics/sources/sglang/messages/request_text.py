@@ -36,6 +36,7 @@ _META = {
     "prefilled": ("prefill_finished_time", _FLOAT),
     "arrived": ("request_received_ts", _FLOAT),
     "finished": ("request_finished_ts", _FLOAT),
+    "took": ("e2e_latency", _FLOAT),
 }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.schema import TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.clock import count_offsets
 from forensics.sources.sglang.message import COUNT, LONG_ID, ROOM, Message, Rows, number, told_once
@@ -92,6 +93,14 @@ def _spent() -> pl.Expr:
     return (total * 1_000).round().cast(pl.Int64).alias("spent")
 
 
+def _late() -> pl.Expr:
+    """Whether a line without a stamp lacks the durations that lie before its own time."""
+    stages = [pl.col(stage) for stage in _STAGE]
+    odd = pl.any_horizontal(~stage.is_between(0, DAY_MS).fill_null(value=True) for stage in stages)
+    whole = _duration("forward").is_not_null() & ~odd
+    return (_entry().is_null() & ~whole).alias("late")
+
+
 _APART = pl.col("type") != "unified"
 """An engine that hands nothing on has no room: one there is of the client's choice."""
 
@@ -105,6 +114,7 @@ def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
         pl.when(_APART).then("room").alias("transfer_id"),
         # Without a stamp: the line was written at the end, its durations lie before it.
         pl.coalesce("entry", pl.col("local") - pl.col("spent")).alias("received_at"),
+        pl.col("late").alias(TIMED_LATE),
         pl.when(~prefill).then(finished).alias("finished_at"),
         pl.when(prefill).then("identity").alias("prefill_node"),
         pl.when(~prefill).then("identity").alias("decode_node"),
@@ -119,7 +129,7 @@ def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
 
 
 # Made once: to make an expression costs as much as to run it on a hundred lines.
-_MEASURED = [*(_duration(stage) for stage in _STAGE), _entry(), _spent()]
+_MEASURED = [*(_duration(stage) for stage in _STAGE), _entry(), _spent(), _late()]
 _OFFSET = pl.when("naive").then("local") - pl.col("entry") - pl.col("spent")
 _NEW = _observation(number("cached"), pl.col("entry") + pl.col("spent"))
 _BEFORE = _observation(pl.lit(None, dtype=pl.Int64), pl.col("local"))

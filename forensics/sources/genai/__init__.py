@@ -1,0 +1,1 @@
+"""OpenTelemetry spans of requests to a model, by any of the conventions in use."""

@@ -1,0 +1,1 @@
+"""TensorRT-LLM: performance metrics of requests, transfer times, and the log."""
