@@ -8,6 +8,7 @@ from forensics import fields, schema
 from forensics.fields import Field, count, flag, measure, moment, text
 from forensics.findings import FINDINGS
 from forensics.guard import table
+from forensics.notices.pseudonyms import PATTERN as PSEUDONYM
 from forensics.requests import JOINED
 from forensics.schema import CONFIG_KEYS, ENGINE_HOP, HOPS, POPULATIONS, RUNGS, TIERS, by_name
 
@@ -133,6 +134,7 @@ UNREADABLE = table(
     text("file", fields.place),
     count("line", "byte_offset"),
     text("reason", fields.phrase),
+    text("shape", fields.shape),
 )
 
 NOTIFICATIONS = table(
@@ -153,4 +155,84 @@ NOTIFICATIONS = table(
     text("bound_method", fields.sentence),
     text("template_id", fields.matching(rf"(?:{'|'.join(POPULATIONS)})-(?:{'|'.join(TIERS)})-\d+")),
     count("revision"),
+)
+
+TOLD = (*POPULATIONS, "unaffected")
+"""What a packet is about: one of the two populations, or a tenant in neither."""
+_NOTICE = fields.matching(rf"{PSEUDONYM}-(?:{'|'.join(TOLD)})")
+_VARIANT = fields.matching("V-[0-9a-f]{12}")
+_TIER_COUNTS = ("n_confirmed", "n_probable", "n_possible", "n_not_assessable")
+
+NOTICE_REQUESTS = table(
+    "requests of a notice",
+    text("notice", _NOTICE),
+    _request("request_id"),
+    count("attempt"),
+    _request("model"),
+    moment("received_at"),
+    _request("prompt_tokens", "completion_tokens"),
+    text("tier", fields.one_of(TIERS)),
+    flag("delivered"),
+    _codes("reasons", REASON_CODES),
+    _codes("missing", (*_REQUEST, LIMIT)),
+    count("pages", "tokens"),
+    measure("probability"),
+)
+
+NOTICE_FACTS = table(
+    "facts of a notice",
+    text("notice", _NOTICE),
+    text("pseudonym", fields.matching(PSEUDONYM)),
+    text("account", fields.named),
+    text("population", fields.one_of(TOLD)),
+    text("tier", fields.one_of(TIERS)),
+    count(*_TIER_COUNTS, "requests", "responses", "delivered", "to_own"),
+    text("first_at", fields.STAMP),
+    text("last_at", fields.STAMP),
+    flag("same_tenant_only"),
+    measure("coverage_pct"),
+    count("bound_low", "bound_high"),
+    text("bound_method", fields.sentence),
+    count("listed", "total", "without_id"),
+    text("notice_id", fields.matching("N-[0-9a-f]{16}")),
+)
+
+NOTICE_NAMES = table(
+    "recipients of notices",
+    text("pseudonym", fields.matching(PSEUDONYM)),
+    _request("tenant_id"),
+    text("population", fields.one_of(TOLD)),
+    text("tier", fields.one_of(TIERS)),
+    count(*_TIER_COUNTS),
+    text("notice", _NOTICE),
+    text("notice_id", fields.matching("N-[0-9a-f]{16}")),
+    text("state", fields.one_of(("packet", "no packet: tenant not known"))),
+)
+
+_CONTACT = fields.matching(r"[^\p{Cc}\p{Zl}\p{Zp}]{0,320}")
+
+NOTICE_MERGE = table(
+    "notifications to send",
+    text("notice", _NOTICE),
+    text("pseudonym", fields.matching(PSEUDONYM)),
+    text("population", fields.one_of(TOLD)),
+    text("tier", fields.one_of(TIERS)),
+    text("variant", _VARIANT),
+    text("window_start", fields.STAMP),
+    text("window_end", fields.STAMP),
+    count(*_TIER_COUNTS),
+    text("first_at", fields.STAMP),
+    text("last_at", fields.STAMP),
+    count("delivered"),
+    flag("same_tenant"),
+    measure("coverage_pct"),
+    count("bound_low", "bound_high"),
+    text("bound_method", fields.sentence),
+    count("revision"),
+    text("packet", fields.matching(rf"packets/{PSEUDONYM}-(?:{'|'.join(TOLD)})")),
+    text("packet_sha256", fields.matching("[0-9a-f]{64}")),
+    text("contact_state", fields.one_of(("contact", "no contact"))),
+    text("contact", _CONTACT),
+    text("contact_role", _CONTACT),
+    text("locale", _CONTACT),
 )

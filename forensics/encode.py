@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from forensics.errors import PrivacyError
 from forensics.guard import Table, checked
 
 
@@ -59,15 +60,51 @@ def csv_bytes(frame: pl.DataFrame, declared: Table) -> bytes:
     Raises:
         PrivacyError: the frame is not the declared table.
     """
-    shaped = _plain_times(checked(frame, declared)).with_columns(
+    return _csv(_inert(_plain_times(checked(frame, declared))))
+
+
+def text_pieces(
+    frame: pl.DataFrame, declared: Table, by: str
+) -> Iterator[tuple[str, bytes, bytes]]:
+    """Yield CSV and lines of JSON of the rows of each value of a text column.
+
+    The frame is held against the table, and encoded, once as a whole: a frame of its own
+    for each of many values costs more than all their rows. JSON holds values as they are.
+
+    Args:
+        frame: rows sorted by that column, without null in it.
+        declared: the table; no text of it may hold a line break.
+        by: the column.
+
+    Raises:
+        PrivacyError: the frame is not the declared table, or a cell holds a line break.
+    """
+    plain = _plain_times(checked(frame, declared))
+    head, *cells = _csv(_inert(plain)).splitlines(keepends=True)
+    lines = plain.write_ndjson().encode().splitlines(keepends=True)
+    if not len(cells) == len(lines) == plain.height:
+        raise PrivacyError(f"{declared.name}: a line break in a value")
+    at = 0
+    for key, number in plain.group_by(by, maintain_order=True).len().iter_rows():
+        end = at + number
+        yield key, head + b"".join(cells[at:end]), b"".join(lines[at:end])
+        at = end
+
+
+def _csv(inert: pl.DataFrame) -> bytes:
+    return inert.write_csv(line_terminator="\n").encode()
+
+
+def _inert(frame: pl.DataFrame) -> pl.DataFrame:
+    """Join lists, and neutralise each cell that would run as a formula."""
+    shaped = frame.with_columns(
         pl.col(name).list.join(";").alias(name)
         for name, dtype in frame.schema.items()
         if dtype == pl.List(pl.String)
     )
-    inert = shaped.with_columns(
+    return shaped.with_columns(
         _neutralised(name) for name, dtype in shaped.schema.items() if dtype == pl.String
     )
-    return inert.write_csv(line_terminator="\n").encode()
 
 
 def json_text(frame: pl.DataFrame, declared: Table) -> str:

@@ -1,0 +1,47 @@
+"""Text that others chose, as Markdown that shows it and does nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from forensics.report import text
+
+_SIGNS: Final = re.compile(r"[!\"#$%&'()*+:;<=>?@\[\\\]^_`{|}~]")
+_WWW: Final = re.compile(r"(?i)\bwww\.")
+_START: Final = re.compile(r"^(\s*)([-.]|\d+[.)])")
+_BACK: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+class Markdown(str):
+    """Text of the program's own, which is Markdown already."""
+
+    __slots__ = ()
+
+
+def escaped(value: str) -> Markdown:
+    """Return a text without a sign that Markdown, or HTML in it, would act on.
+
+    Colons and at signs are escaped as well, so that no address becomes a link by itself.
+    """
+    shown = _SIGNS.sub(r"\\\g<0>", text.show(value))
+    shown = _WWW.sub(lambda found: found[0][:-1] + "\\.", shown)
+    return Markdown(_START.sub(_unlisted, shown))
+
+
+def show(value: Any) -> Any:
+    """Return what a template shows for a value: escaped, unless it is Markdown already."""
+    if isinstance(value, Markdown):
+        return value
+    shown = text.show(value)
+    return escaped(shown) if isinstance(value, str) else shown
+
+
+def unescaped(source: str) -> str:
+    """Return Markdown without its escapes, as a reader sees it."""
+    return _BACK.sub(r"\1", source)
+
+
+def _unlisted(found: re.Match[str]) -> str:
+    head, sign = found[2][:-1], found[2][-1]
+    return f"{found[1]}{head}\\{sign}"

@@ -1,0 +1,107 @@
+"""A small incident with tenants of any name, its report and its notices."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import forensics
+from forensics.exposure import Exposure, decode
+
+CAPACITY = {
+    "node": "p-1",
+    "role": "prefill",
+    "effective_at": "2026-08-01T00:00:00Z",
+    "pool_tokens": 681280,
+    "page_tokens": 64,
+    "context_tokens": 1048576,
+    "disaggregated": True,
+}
+
+
+def request(number: int, tenant: str | None, **more: object) -> dict[str, object]:
+    """One over-limit request that prefill saw as a placeholder: affected, probable."""
+    return {
+        "request_id": f"req-{number:06d}-canary",
+        "tenant_id": tenant,
+        "model": "glm-5.3",
+        "received_at": f"2026-09-01T{number // 60 % 24:02d}:{number % 60:02d}:00Z",
+        "prefill_node": "p-1",
+        "decode_node": "d-1",
+        "prompt_tokens": 700000,
+        "prefill_prompt_tokens": 1,
+        "decode_prompt_tokens": 700000,
+        "completion_tokens": 20,
+        "http_status": 200,
+        "finish_reason": "stop",
+        **more,
+    }
+
+
+@pytest.fixture
+def report_of(tmp_path: Path) -> Callable[..., Path]:
+    """Write the report of some tenants, two affected requests each."""
+
+    def write(tenants: Iterable[str | None], *extra: dict[str, object], case: str = "C-1") -> Path:
+        rows = [request(at, tenant) for at, tenant in enumerate([*tenants, *tenants])]
+        logs = tmp_path / "logs.ndjson"
+        logs.write_text("".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra]))
+        asked = tmp_path / "incident.toml"
+        asked.write_text(f'[case]\nid = "{case}"\n')
+        out = tmp_path / "out"
+        forensics.read_logs(logs, incident=asked).report(out, force=True)
+        return out
+
+    return write
+
+
+@pytest.fixture
+def report(report_of) -> Path:
+    return report_of(["acct-000001", "acct-000002", "acct-000003"])
+
+
+@pytest.fixture
+def exposure(report) -> Exposure:
+    return decode((report / "report.json").read_bytes())
+
+
+@pytest.fixture
+def fact() -> dict[str, object]:
+    """The facts of a recipient with two probable requests, complete in every way."""
+    return {
+        "population": "recipient",
+        "tier": "probable",
+        "n_confirmed": 0,
+        "n_probable": 2,
+        "n_possible": 0,
+        "n_not_assessable": 0,
+        "requests": 2,
+        "responses": 2,
+        "delivered": 2,
+        "to_own": None,
+        "same_tenant_only": False,
+        "coverage_pct": 100.0,
+        "bound_low": 2,
+        "bound_high": 2,
+        "listed": 2,
+    }
+
+
+@pytest.fixture
+def with_scope() -> Callable[..., Exposure]:
+    def changed(document: Exposure, **scope: object) -> Exposure:
+        replaced = msgspec.structs.replace(document.scope, **scope)
+        return msgspec.structs.replace(document, scope=replaced)
+
+    return changed
+
+
+@pytest.fixture
+def with_head() -> Callable[..., Exposure]:
+    def changed(document: Exposure, **head: object) -> Exposure:
+        replaced = msgspec.structs.replace(document.headline, **head)
+        return msgspec.structs.replace(document, headline=replaced)
+
+    return changed

@@ -1,0 +1,111 @@
+"""A packet that holds what is another tenant's stops the export, and nothing appears."""
+
+import json
+
+import polars as pl
+import pytest
+
+from forensics.cli import run
+from forensics.errors import Exit
+from forensics.notices import facts
+from forensics.notices.isolation import words
+
+OWN, OTHER = "acct-000001", "acct-000002"
+OF_OTHER = "req-000001-canary"
+
+
+def stopped(report, tmp_path, capsys, *more: str) -> None:
+    notices = tmp_path / "notices"
+    assert run(["notify", str(report), "-o", str(notices), *more]) == Exit.PRIVACY
+    err = capsys.readouterr().err
+    assert "t-" in err
+    assert not any(text in err for text in (OWN, OTHER, OF_OTHER))
+    assert not notices.exists()
+    assert not [path for path in tmp_path.iterdir() if "forensics-new" in path.name]
+
+
+@pytest.mark.parametrize("planted", [OTHER, OF_OTHER, f"<!-- {OF_OTHER} -->", f'"{OTHER}",'])
+@pytest.mark.parametrize("name", ["notice.md.j2", "notice.html.j2"])
+def test_an_id_in_a_text_is_found(planted, name, report, tmp_path, capsys):
+    templates = tmp_path / "templates"
+    templates.mkdir()
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    (templates / name).write_text(f"{policy} {{{{ title }}}} see {planted} there")
+    stopped(report, tmp_path, capsys, "--templates", str(templates))
+
+
+def test_a_request_of_somebody_else_is_found(report, tmp_path, capsys, monkeypatch):
+    real = facts._recipients
+
+    def mixed(requests: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+        rows = real(requests, names)
+        swapped = {"req-000000-canary": "req-000001-canary"}
+        return rows.with_columns(pl.col("request_id").replace(swapped))
+
+    monkeypatch.setattr(facts, "_recipients", mixed)
+    stopped(report, tmp_path, capsys)
+
+
+def test_a_short_id_is_found_where_only_ids_stand(report_of, tmp_path, capsys, monkeypatch):
+    report = report_of([OWN, OTHER], {**_request("7"), "tenant_id": OTHER})
+    real = facts._recipients
+    swapped = {"req-000000-canary": "7"}
+    monkeypatch.setattr(
+        facts,
+        "_recipients",
+        lambda *of: real(*of).with_columns(pl.col("request_id").replace(swapped)),
+    )
+    stopped(report, tmp_path, capsys)
+
+
+def _request(name: str) -> dict[str, object]:
+    return {
+        "request_id": name,
+        "received_at": "2026-09-01T05:00:00Z",
+        "model": "glm-5.3",
+        "prefill_node": "p-1",
+        "decode_node": "d-1",
+        "prompt_tokens": 700000,
+        "prefill_prompt_tokens": 1,
+        "decode_prompt_tokens": 700000,
+        "completion_tokens": 20,
+        "http_status": 200,
+    }
+
+
+def test_an_id_that_two_tenants_used_is_nobody_elses(report_of, tmp_path):
+    report = report_of(
+        [OWN, OTHER],
+        {**_request("shared-00001"), "tenant_id": OWN},
+        {**_request("shared-00001"), "tenant_id": OTHER},
+    )
+    assert run(["notify", str(report), "-o", str(tmp_path / "notices")]) == Exit.COMPLETE
+    held = [p for p in tmp_path.glob("notices/packets/*/requests.csv") if "shared" in p.read_text()]
+    assert len(held) == 2
+
+
+def test_a_packet_of_another_account_is_found(report, tmp_path, capsys, monkeypatch):
+    from forensics.notices.packet import Packets
+
+    real = Packets.files
+
+    def misdirected(self, fact, rows):
+        variant, files = real(self, fact, rows)
+        document = json.loads(files["facts.json"])
+        files["facts.json"] = json.dumps(document | {"account": "1"}).encode()
+        return variant, files
+
+    monkeypatch.setattr(Packets, "files", misdirected)
+    stopped(report, tmp_path, capsys)
+
+
+def test_a_packet_that_lists_fewer_than_it_states_is_not_written(report, tmp_path, monkeypatch):
+    real = facts._recipients
+    monkeypatch.setattr(facts, "_recipients", lambda *of: real(*of).head(3))
+    assert run(["notify", str(report), "-o", str(tmp_path / "notices")]) == Exit.MISMATCH
+    assert not (tmp_path / "notices").exists()
+
+
+def test_words_are_whole():
+    assert {"req-1", "x.y"} <= words('see "req-1". and x.y: |req-12|')
+    assert "req-1" not in words("req-12 xreq-1")
