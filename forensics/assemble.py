@@ -10,10 +10,13 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from forensics import bounds, checklist, schema, tables
+from forensics import checklist, schema, tables
 from forensics import exposure as doc
 from forensics._version import __version__
 from forensics.analysis import REQUEST_ORDER, Analysis
+from forensics.bounds.arithmetic import arithmetic
+from forensics.bounds.rates import rates
+from forensics.bounds.sampled import sampled
 from forensics.columns import ensure
 from forensics.declared import COMPARED
 from forensics.exposure import stamp
@@ -73,6 +76,7 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         read=read,
         limitations=limitations(analysis),
         clock_pairs=[doc.ClockPair(**row) for row in analysis.clock_pairs.iter_rows(named=True)],
+        timing_clusters=_clusters(analysis),
     )
 
 
@@ -136,7 +140,7 @@ def _headline(
         first_affected_at=stamp(_int(times.min())) if len(times) else None,
         last_affected_at=stamp(_int(times.max())) if len(times) else None,
         ongoing=ongoing(analysis),
-        bound=bounds.arithmetic(
+        bound=arithmetic(
             counts,
             {
                 "unreadable records": unreadable,
@@ -150,6 +154,11 @@ def _headline(
             analysis.incident.logs.sampling_rate,
         ),
         incomplete=incomplete(analysis),
+        further_bounds=sampled(
+            counts.get("confirmed", 0) + counts.get("probable", 0),
+            analysis.incident.logs.sampling_rate,
+        ),
+        rates=rates(rows),
     )
 
 
@@ -351,6 +360,15 @@ def _prefill_times(rows: pl.DataFrame) -> list[doc.PrefillTime]:
     return [
         doc.PrefillTime(day, low, 2 * low, n, p5, low >= percentiles.LONG_CONTEXT_TOKENS)
         for day, low, n, p5 in table.select("day", "low", "requests", "p5_ms").iter_rows()
+    ]
+
+
+def _clusters(analysis: Analysis) -> list[doc.TimingCluster]:
+    return [
+        doc.TimingCluster(
+            **row | {name: stamp(row[name]) or "" for name in ("first_at", "last_at")}
+        )
+        for row in analysis.timing.clusters.iter_rows(named=True)
     ]
 
 

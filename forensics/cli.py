@@ -24,11 +24,13 @@ COMMANDS = (
     "gate",
     "ingest",
     "lab",
+    "notify",
     "report",
     "rerun",
     "rules",
     "sample",
     "scope",
+    "timing",
     "verify",
 )
 """Each is the function of that name in the module of that name in ``forensics.commands``."""

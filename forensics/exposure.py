@@ -74,6 +74,28 @@ class Bound(Struct, frozen=True):
     sentence: str
 
 
+class StatisticalBound(Struct, frozen=True):
+    """How many there can be beyond the logs, at which level, and what that assumes."""
+
+    low: int
+    high: int
+    point: int
+    level: float
+    sided: Literal["one-sided", "two-sided"]
+    method: str
+    assumption: str
+    sentence: str
+
+
+class Rate(Struct, frozen=True):
+    """How many of how many are confirmed or probable; ``at`` where it is of one hour."""
+
+    name: str
+    affected: int
+    total: int
+    at: Time | None = None
+
+
 class Ongoing(Struct, frozen=True):
     """Is it still happening: the answer, in a sentence, and what it rests on.
 
@@ -105,6 +127,8 @@ class Headline(Struct, frozen=True):
     ongoing: Ongoing
     bound: Bound
     incomplete: list[str]
+    further_bounds: list[StatisticalBound] = []
+    rates: list[Rate] = []
 
 
 class Step(Struct, frozen=True):
@@ -230,6 +254,22 @@ class PrefillTime(Struct, frozen=True):
     long_context: bool
 
 
+class TimingCluster(Struct, frozen=True):
+    """Requests whose prefill times are out of all expectation and that belong together.
+
+    ``median_ratio`` is the time seen over the time expected.
+    """
+
+    cluster: int
+    kind: Literal["leak", "stall", "slow_node", "cache_hit", "other"]
+    requests: int
+    first_at: str
+    last_at: str
+    nodes: list[str]
+    median_ratio: float
+    reason: str
+
+
 class Check(Struct, frozen=True):
     """One item of the isolation checklist."""
 
@@ -318,6 +358,7 @@ class Exposure(Struct, frozen=True):
     read: list[FormatCount]
     limitations: list[Limitation]
     clock_pairs: list[ClockPair] = []
+    timing_clusters: list[TimingCluster] = []
     schema_version: int = SCHEMA_VERSION
 
 

@@ -15,6 +15,7 @@ from forensics import schema
 from forensics.schema import CONFIG_KEYS, Column
 from forensics.sources.phrases import own
 from forensics.sources.secrets import label, looks_secret
+from forensics.sources.shape import SHAPE
 from forensics.sources.values import unfit_id, unfit_name
 
 Rule = Callable[[pl.Expr], pl.Expr]
@@ -90,6 +91,11 @@ def sentence(text: pl.Expr) -> pl.Expr:
 def phrase(text: pl.Expr) -> pl.Expr:
     """What a reader says of a line: held against the text constants of the readers' code."""
     return text.map_elements(own, return_dtype=pl.Boolean)
+
+
+def shape(text: pl.Expr) -> pl.Expr:
+    """What stands where in a line: signs for words and numbers, and no word."""
+    return text.str.contains(f"^{SHAPE}$")
 
 
 def column(text: pl.Expr) -> pl.Expr:

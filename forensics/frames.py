@@ -14,7 +14,7 @@ from forensics.observations import ensure
 from forensics.sources import plain, records
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed
-from forensics.timing import percentiles
+from forensics.timing import percentiles, stage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,5 +163,6 @@ def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.
         disagreement=pl.lit(None, dtype=pl.String),
     )
     rows = limits.attach(rows, epochs, incident.trigger.threshold_tokens)
+    rows, _ = stage.attach(rows, pl.DataFrame(), {}, epochs)
     nothing = pl.Series("handoff", [], dtype=pl.UInt32)
     return verdicts.explained(verdicts.judge(rows, incident, nothing))

@@ -10,6 +10,7 @@ from forensics.analysis import Analysis
 from forensics.attribution.coresidency import unattributed
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
+from forensics.timing import blind
 from forensics.verdicts import DIRECT, flag
 from forensics.wording import count
 
@@ -22,8 +23,9 @@ _ALWAYS = {
     "unlogged_requests": "A request of which no record is left in these logs cannot be counted.",
     "one_trigger": "Ruled out means ruled out for this trigger. Other faults that mix data of "
     "requests leave other traces and were not looked for.",
-    "timing_thin": "Prefill times are shown as a 5th percentile per prompt length and day only. No "
-    "request was judged by its time: timing clusters and expected times are not computed.",
+    "timing_thin": "A prefill time is judged only where the prompt and its cached tokens are known "
+    "with it. By itself a time that is too fast shows nothing: a prefix hit that was not counted "
+    "is as fast.",
     "coverage_thin": "An hour counts as missing only where a node is busy enough for an empty hour "
     "to be no chance; records lost within an hour are not seen.",
 }
@@ -73,6 +75,8 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
     if left.height:
         sentence = f"{count(left.height, 'line')} {_UNEXPLAINED} {_by_node(left)}"
         yield Limitation("lines_unexplained", sentence)
+    for sentence in blind.sentences(analysis.timing.sources):
+        yield Limitation("timing_blind", sentence)
     hours = analysis.coverage.unlogged
     if hours:
         yield Limitation("work_unlogged", f"{count(hours, 'node hour')} {_UNLOGGED}")
@@ -115,7 +119,12 @@ _EXPIRED = (
     "whose blocks prefill gave back before decode had said that it had them, and of which no line "
     "tells whether decode fetched them later."
 )
+_UNVERIFIED = (
+    "known from a format that was read by its documentation and never checked against a real "
+    "export. Such records clear nobody by themselves."
+)
 _SIGNAL = {
+    "unverified_format": ("request", _UNVERIFIED),
     "expired_release": ("hand-off", _EXPIRED),
     "late_release": ("hand-off", _LATE),
     "metadata_collision": ("hand-off", _COLLISION),

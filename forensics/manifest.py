@@ -18,7 +18,7 @@ from forensics._version import __version__
 from forensics.analysis import Analysis
 from forensics.evidence.hashes import digest
 from forensics.exposure import Exposure
-from forensics.incident import Incident
+from forensics.incident import Incident, profile_files
 from forensics.sources.evidence_set import Stored
 from forensics.sources.files import STDIN, as_text
 from forensics.sources.overlap import LeftOut
@@ -57,12 +57,17 @@ def arguments(
 
 
 def incident_file(incident: Incident | str | Path | None) -> dict[str, Any] | None:
-    """Return name, place and hash of the incident file, or None where there is none."""
+    """Return name, place and hash of the incident file and of the profiles that it names."""
     if incident is None or isinstance(incident, Incident):
         return None
     path = Path(incident)
+    profiles = [_own_file(str(item), item) for item in profile_files(path)]
+    return {**_own_file(str(incident), path), "profiles": profiles}
+
+
+def _own_file(name: str, path: Path) -> dict[str, Any]:
     facts = msgspec.to_builtins(digest(path))
-    return {"name": as_text(str(incident)), "path": as_text(str(path.resolve())), **facts}
+    return {"name": as_text(name), "path": as_text(str(path.resolve())), **facts}
 
 
 def manifest(analysis: Analysis, exposure: Exposure, run: Run) -> dict[str, Any]:

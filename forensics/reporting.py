@@ -71,7 +71,7 @@ def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:
         "affected_tenants.csv": csv_bytes(tenants, declared.TENANTS),
         "source_pairs.parquet": parquet_bytes(pairs, declared.PAIRS),
         "rejections.csv": csv_bytes(tables.rejections(exposure), declared.REJECTIONS),
-        "timing_clusters.csv": csv_bytes(tables.clusters(), declared.CLUSTERS),
+        "timing_clusters.csv": csv_bytes(tables.clusters(exposure), declared.CLUSTERS),
         "capacity.csv": csv_bytes(capacity, declared.CAPACITY),
         "coverage.csv": csv_bytes(tables.coverage(analysis), declared.COVERAGE),
         "unreadable.csv": csv_bytes(tables.unreadable(analysis), declared.UNREADABLE),

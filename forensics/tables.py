@@ -9,7 +9,7 @@ import polars as pl
 
 from forensics import declared, schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
-from forensics.bounds import METHOD
+from forensics.bounds.arithmetic import METHOD
 from forensics.capacity import BEGINNING, END
 from forensics.exposure import Exposure
 from forensics.notices.identity import notice_id
@@ -41,8 +41,6 @@ def request_table(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(
         as_time("received_at"),
         *listed,
-        expected_prefill_ms=pl.lit(None, dtype=pl.Float64),
-        timing_cluster=pl.lit(None, dtype=pl.Int64),
     ).select(pl.col(name).cast(dtype) for name, dtype in REQUEST_TABLE.items())
 
 
@@ -69,12 +67,7 @@ def tenants(exposure: Exposure) -> pl.DataFrame:
     ]
     text = {n: pl.String() if isinstance(t, pl.Datetime) else t for n, t in TENANT_TABLE.items()}
     frame = pl.DataFrame(rows, schema=text, orient="row")
-    return frame.with_columns(
-        pl.col(name)
-        .str.to_datetime("%Y-%m-%dT%H:%M:%S%.6fZ", time_unit="us")
-        .dt.replace_time_zone("UTC")
-        for name in ("first_at", "last_at")
-    )
+    return frame.with_columns(_moment(name) for name in ("first_at", "last_at"))
 
 
 def source_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -137,9 +130,12 @@ def coverage(analysis: Analysis) -> pl.DataFrame:
 
 
 def unreadable(analysis: Analysis) -> pl.DataFrame:
-    """File, line, byte offset and reason of each unread record; never the record."""
+    """File, line, byte offset and reason of each unread record; never the record.
+
+    Of a file in no known format it has the shape of the first lines as well.
+    """
     rows = [
-        (facts.name, unread.line, unread.offset, unread.reason)
+        (facts.name, unread.line, unread.offset, unread.reason, facts.shape or None)
         for facts in analysis.files
         for unread in facts.unread
     ]
@@ -147,9 +143,25 @@ def unreadable(analysis: Analysis) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=kinds, orient="row").sort(list(kinds), nulls_last=False)
 
 
-def clusters() -> pl.DataFrame:
-    """Timing clusters; none are formed yet, so the table has its columns and no row."""
-    return pl.DataFrame(schema=declared.CLUSTERS.dtypes)
+def clusters(exposure: Exposure) -> pl.DataFrame:
+    """Timing clusters, as in the document; the ranks of one are joined by ``;``."""
+    text = {n: pl.String() if isinstance(t, pl.Datetime) else t for n, t in _CLUSTERS.items()}
+    rows = [
+        {name: getattr(cluster, name) for name in text} | {"nodes": ";".join(cluster.nodes)}
+        for cluster in exposure.timing_clusters
+    ]
+    return pl.DataFrame(rows, schema=text, orient="row").with_columns(
+        _moment("first_at"), _moment("last_at")
+    )
+
+
+_CLUSTERS = declared.CLUSTERS.dtypes
+
+
+def _moment(name: str) -> pl.Expr:
+    """Turn a stamp of the document into a UTC timestamp."""
+    read = pl.col(name).str.to_datetime("%Y-%m-%dT%H:%M:%S%.6fZ", time_unit="us")
+    return read.dt.replace_time_zone("UTC")
 
 
 def notifications(

@@ -8,6 +8,7 @@ import pytest
 from forensics import lab
 from forensics.cli import run
 from forensics.sources.registry import FORMATS
+from forensics.sources.wrappers.kinds import WRAPPERS
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +76,10 @@ def test_fail_on_beats_incomplete_evidence_and_is_silent_on_clean_logs(
 def test_formats_lists_every_registered_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["formats", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in listed] == [f.name for f in FORMATS]
+    assert [row["name"] for row in listed] == [f.name for f in (*FORMATS, *WRAPPERS)]
     assert run(["formats"]) == 0
     text = capsys.readouterr().out
+    assert all(wrapper.title in text for wrapper in WRAPPERS)
     assert all(f.title in text and f.never_shows in text for f in FORMATS)
 
 

@@ -101,6 +101,17 @@ _REQUEST_TABLES: Final = (
         empty="No request was read.",
     ),
     Spec(
+        "rates",
+        "Confirmed or probable, three ways: each alone misleads",
+        lambda exposure: exposure.headline.rates,
+        (
+            Column("Of the", "name"),
+            _count("Confirmed or probable", "affected"),
+            _count("All", "total"),
+        ),
+        empty="No request was read.",
+    ),
+    Spec(
         "lengths",
         "All requests by UTC day and prompt length",
         lambda exposure: exposure.lengths,

@@ -1,4 +1,4 @@
-"""5th percentile of prefill time per prompt-length bucket and day, from integer histograms.
+"""5th percentile of prefill time per prompt-length bucket and day or hour, from histograms.
 
 Bins are the upper bits of the 32-bit float of the milliseconds: 16 bins an octave,
 so a percentile is within about 3 % of the exact one. Counts add up exactly,
@@ -9,51 +9,22 @@ from __future__ import annotations
 
 import polars as pl
 
-_BIN_BITS = 19
+from forensics.timing.bins import bin_of, middle_of
+
+_BITS = 4
+_HOUR = 3_600_000_000
 LONG_CONTEXT_TOKENS = 131_072
 """Buckets from here on are the long-context ones."""
-
-
-def histogram(requests: pl.DataFrame) -> pl.DataFrame:
-    """Count requests by ``day``, ``low`` (prompt length, a power of two) and time ``bin``."""
-    rows = requests.filter(
-        (pl.col("prefill_ms") > 0)
-        & (pl.col("prompt_tokens") > 0)
-        & pl.col("received_at").is_not_null()
-    )
-    bits = pl.col("prefill_ms").cast(pl.Float32).reinterpret(dtype=pl.UInt32)
-    return (
-        rows.select(
-            day=day_of(pl.col("received_at")),
-            low=bucket_of(pl.col("prompt_tokens")),
-            bin=bits.cast(pl.Int64) // 2**_BIN_BITS,
-        )
-        .group_by("day", "low", "bin")
-        .agg(pl.len().cast(pl.Int64).alias("requests"))
-        .sort("day", "low", "bin")
-    )
-
-
-def p5(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return ``day, low, requests, p5_ms``: the middle of the bin that holds the percentile."""
-    key = ["day", "low"]
-    ranked = counts.sort(*key, "bin").with_columns(
-        seen=pl.col("requests").cum_sum().over(key, order_by="bin"),
-        total=pl.col("requests").sum().over(key),
-    )
-    reached = ranked.filter(pl.col("seen") * 20 >= pl.col("total"))
-    first = reached.group_by(key).agg(pl.col("bin").min(), pl.col("total").first())
-    low = (pl.col("bin") * 2**_BIN_BITS).cast(pl.UInt32).reinterpret(dtype=pl.Float32)
-    high = ((pl.col("bin") + 1) * 2**_BIN_BITS).cast(pl.UInt32).reinterpret(dtype=pl.Float32)
-    middle = (low.cast(pl.Float64) + high.cast(pl.Float64)) / 2
-    return first.select(
-        "day", "low", pl.col("total").alias("requests"), middle.alias("p5_ms")
-    ).sort(key)
 
 
 def day_of(micros: pl.Expr) -> pl.Expr:
     """Return the UTC day of a time, as text."""
     return micros.cast(pl.Datetime("us")).dt.to_string("%Y-%m-%d")
+
+
+def hour_of(micros: pl.Expr) -> pl.Expr:
+    """Return the start of the hour of a time, in microseconds."""
+    return micros // _HOUR * _HOUR
 
 
 def bucket_of(tokens: pl.Expr) -> pl.Expr:
@@ -62,3 +33,45 @@ def bucket_of(tokens: pl.Expr) -> pl.Expr:
     low = pl.lit(2, dtype=pl.Int64).pow(value)
     low = pl.when(low > tokens).then(low // 2).when(low * 2 <= tokens).then(low * 2).otherwise(low)
     return pl.when(tokens > 0).then(low)
+
+
+_DAY = day_of(pl.col("received_at")).alias("day")
+HOUR = hour_of(pl.col("received_at")).alias("hour")
+
+
+def histogram(requests: pl.DataFrame, period: pl.Expr = _DAY) -> pl.DataFrame:
+    """Count requests by period, ``low`` (prompt length, a power of two) and time ``bin``.
+
+    Args:
+        requests: with ``prefill_ms``, ``prompt_tokens`` and ``received_at``.
+        period: the day, under the name ``day``, or :data:`HOUR`.
+    """
+    rows = requests.filter(
+        (pl.col("prefill_ms") > 0)
+        & (pl.col("prompt_tokens") > 0)
+        & pl.col("received_at").is_not_null()
+    )
+    key = [period.meta.output_name(), "low", "bin"]
+    return (
+        rows.select(
+            period,
+            low=bucket_of(pl.col("prompt_tokens")),
+            bin=bin_of(pl.col("prefill_ms"), _BITS),
+        )
+        .group_by(key)
+        .agg(pl.len().cast(pl.Int64).alias("requests"))
+        .sort(key)
+    )
+
+
+def p5(counts: pl.DataFrame) -> pl.DataFrame:
+    """Return period, ``low, requests, p5_ms``: the middle of the bin that holds the percentile."""
+    key = [name for name in counts.columns if name not in ("bin", "requests")]
+    ranked = counts.sort(*key, "bin").with_columns(
+        seen=pl.col("requests").cum_sum().over(key, order_by="bin"),
+        total=pl.col("requests").sum().over(key),
+    )
+    reached = ranked.filter(pl.col("seen") * 20 >= pl.col("total"))
+    first = reached.group_by(key).agg(pl.col("bin").min(), pl.col("total").first())
+    middle = middle_of(pl.col("bin"), _BITS).alias("p5_ms")
+    return first.select(*key, pl.col("total").alias("requests"), middle).sort(key)

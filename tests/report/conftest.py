@@ -25,6 +25,7 @@ from forensics.exposure import (
     Ongoing,
     Point,
     PrefillTime,
+    Rate,
     Reason,
     Rejections,
     Scope,
@@ -115,6 +116,11 @@ def headline() -> Headline:
             "decode-07/dp1 has no records for 6 hours",
             "41 node hours of work of which no request was logged (coverage.csv)",
             "7 state-mismatch lines that no joined request explains: a bound of what they miss",
+        ],
+        rates=[
+            Rate("requests", 155, 31_156),
+            Rate("requests of the worst hour", 9, 410, at(3.0)),
+            Rate("tenants with at least one", 60, 214),
         ],
     )
 

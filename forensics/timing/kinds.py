@@ -1,0 +1,120 @@
+"""What a cluster looks like, and why: a leak, a prefix hit nobody counted, a stall, a slow node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from forensics.timing.work import SERVER
+
+_HOUR = 3_600_000_000
+_SLOW_NODE = _HOUR
+"""From this long on a slow time is the node's, not a stall."""
+_MOST = 0.5
+
+
+def with_causes(rows: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
+    """Add ``repeated``: the same tenant sent that server a prompt as long within the hour before.
+
+    Its pages may have been there still, whatever was logged as cached.
+    """
+    asked = rows.filter(pl.col("group") == "fast").select("server", "tenant_id").unique()
+    asked = asked.filter(pl.col("tenant_id").is_not_null())
+    if not asked.height:
+        return rows.with_columns(repeated=pl.lit(value=False))
+    mine = pl.col("received_at").is_not_null() & pl.col("tenant_id").is_in(
+        asked["tenant_id"].implode()
+    )
+    sent = (
+        requests.filter(mine)
+        .select("_row", "tenant_id", "received_at", "prompt_tokens", server=SERVER)
+        .drop_nulls()
+        .sort("tenant_id", "server", "received_at", "_row")
+    )
+    longest = (
+        pl.col("prompt_tokens")
+        .rolling_max_by("received_at", window_size=f"{_HOUR}i", closed="left")
+        .over("tenant_id", "server")
+    )
+    known = sent.select("_row", before=longest)
+    rows = rows.join(known, on="_row", how="left", maintain_order="left")
+    like = (pl.col("before") * 2 >= pl.col("prompt_tokens")).fill_null(value=False)
+    return rows.with_columns(repeated=like & (pl.col("group") == "fast"))
+
+
+def name(clusters: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
+    """Add ``kind`` and ``reason`` to clusters with ``group``, ``repeated`` and their span."""
+    others = _at_that_time(clusters, requests)
+    clusters = clusters.with_columns(others=pl.Series(others, dtype=pl.Int64))
+    slow = pl.col("group") == "slow"
+    most = pl.col("requests") >= pl.col("others") * _MOST
+    lasting = pl.col("last_at") - pl.col("first_at") >= _SLOW_NODE
+    hit = (pl.col("group") == "fast") & (pl.col("repeated") >= pl.col("requests") * _MOST)
+    kind = (
+        pl.when(pl.col("group") == "leak")
+        .then(pl.lit("leak"))
+        .when(hit)
+        .then(pl.lit("cache_hit"))
+        .when(slow & most & lasting)
+        .then(pl.lit("slow_node"))
+        .when(slow & most)
+        .then(pl.lit("stall"))
+        .otherwise(pl.lit("other"))
+    )
+    clusters = clusters.with_columns(kind=kind)
+    reasons = [_reason(row) for row in clusters.iter_rows(named=True)]
+    return clusters.with_columns(reason=pl.Series(reasons, dtype=pl.String))
+
+
+def _reason(row: dict[str, Any]) -> str:
+    key = f"{row['kind']} {row['group']}"
+    return _REASONS[key].format(times=_times(row), share=_share(row), repeated=_again(row))
+
+
+_REASONS = {
+    "leak leak": "Prompts at or over the limit came back {times} times faster than their tokens "
+    "can be computed.",
+    "cache_hit fast": "{times} times faster than the tokens need that were not cached; {repeated} "
+    "followed a prompt of the same tenant half as long or longer within the hour: a prefix hit "
+    "that was not counted explains it.",
+    "other fast": "{times} times faster than their tokens need, and not known to be over the "
+    "limit; no earlier prompt of the same tenant explains it.",
+    "slow_node slow": "{share} requests of the server in that time took about {times} times as "
+    "long as their tokens need, for an hour or longer.",
+    "stall slow": "{share} requests of the server in that time took about {times} times as long as "
+    "their tokens need, for less than an hour.",
+    "other slow": "{share} requests of the server in that time took about {times} times as long as "
+    "their tokens need; the others did not.",
+}
+
+
+def _times(row: dict[str, Any]) -> str:
+    """Return how many times faster or slower than expected, two digits at the least."""
+    ratio = max(row["median_ratio"], 1 / row["median_ratio"])
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+def _share(row: dict[str, Any]) -> str:
+    return f"{row['requests']:,} of {row['others']:,}"
+
+
+def _again(row: dict[str, Any]) -> str:
+    return f"{row['repeated']:,} of {row['requests']:,}"
+
+
+def _at_that_time(clusters: pl.DataFrame, requests: pl.DataFrame) -> list[int]:
+    """Count the tested requests of each cluster's server between its first and last."""
+    tested = requests.filter(
+        pl.col("timing_ratio").is_not_null() & pl.col("received_at").is_not_null()
+    ).select("received_at", server=SERVER)
+    times = {
+        str(server[0]): np.sort(rows["received_at"].to_numpy())
+        for server, rows in tested.drop_nulls().partition_by("server", as_dict=True).items()
+    }
+    counted = []
+    for server, first, last in clusters.select("server", "first_at", "last_at").iter_rows():
+        low, high = np.searchsorted(times[server], [first, last + 1])
+        counted.append(int(high - low))
+    return counted
