@@ -28,6 +28,8 @@ from forensics.coverage import Coverage
 from forensics.incident import Incident
 from forensics.markers import Markers
 from forensics.sources.reading import FileFacts, Reading
+from forensics.timing import stage
+from forensics.timing.stage import Timing
 from forensics.traces import Traces
 
 
@@ -37,7 +39,7 @@ class Analysis:
 
     ``requests`` holds every request with its verdict; ``observations`` the records behind
     the listed ones, with their ``handoff``; ``traces`` lines that name no request; ``pairs``
-    the possible sources.
+    the possible sources; ``timing`` what prefill times said.
     """
 
     incident: Incident
@@ -53,6 +55,7 @@ class Analysis:
     clock_pairs: pl.DataFrame
     markers: Markers
     traces: Traces
+    timing: Timing
     pairs: pl.DataFrame
     resident: pl.DataFrame
     coverage: Coverage
@@ -72,9 +75,11 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
+    formats = {facts.number: facts.format for facts in reading.files}
+    scored, times = stage.attach(counted, folded.observations, formats, capacities.epochs)
     nameless, repeated = traces.collect(reading.traces, clocks, capacities.epochs)
-    traced = traces.match(nameless, counted, capacities.epochs, incident)
-    judged = verdicts.judge(traces.attach(counted, traced), incident, found.handoffs)
+    traced = traces.match(nameless, scored, capacities.epochs, incident)
+    judged = verdicts.judge(traces.attach(scored, traced), incident, found.handoffs)
     return Analysis(
         incident=incident,
         files=reading.files,
@@ -89,6 +94,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         clock_pairs=clock_pairs,
         markers=found,
         traces=traced,
+        timing=times,
         pairs=coresidency.pairs(judged),
         resident=coresidency.resident_requests(judged),
         coverage=coverage.measure(folded.observations, activity.hourly(reading.activity, clocks)),

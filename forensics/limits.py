@@ -3,7 +3,9 @@
 ``limit_low`` and ``limit_high`` are equal where node, time and limit are known. They
 span all readings where the node is unknown (all prefill limits in force), the time is
 unknown (all limits the node ever had), the clock's zone was assumed, or what was
-reported of the node differs. ``limit_low`` is null where one of them is not known.
+reported of the node differs. Where a request came to prefill some time before it was first
+logged, they span all limits until then. ``limit_low`` is null where one of them is not known;
+``limit_unseen`` says so of a request that was logged late, beside those that are.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import fnmatch
 
 import polars as pl
 
+from forensics.arrivals import BEFORE_LOGGED, LONGEST
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
@@ -20,6 +23,7 @@ ADDED = (
     "limit_low",
     "limit_high",
     "limit_basis",
+    "limit_unseen",
     "prefill_page_tokens",
     "prefill_disaggregated",
     "decode_page_tokens",
@@ -37,7 +41,8 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
         threshold: stated threshold in tokens; prompts longer than it are over, on
             every node, whatever the logs say of pools.
     """
-    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed")
+    late = pl.col(BEFORE_LOGGED) if BEFORE_LOGGED in requests.columns else pl.lit(value=False)
+    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed", late=late)
     rows = rows.with_row_index("_row")
     prefill = in_force(rows, epochs, "prefill_node", _OF_PREFILL)
     decode = in_force(rows, epochs, "decode_node", _OF_DECODE)
@@ -46,7 +51,9 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
     if threshold is not None:
         limit = pl.lit(threshold + 1, dtype=pl.Int64)
         basis = pl.lit("stated threshold")
-        found = found.with_columns(limit_low=limit, limit_high=limit, limit_basis=basis)
+        found = found.with_columns(
+            limit_low=limit, limit_high=limit, limit_basis=basis, limit_unseen=pl.lit(value=False)
+        )
     else:
         found = _spans(found, epochs)
     return requests.hstack(found.select(ADDED))
@@ -93,7 +100,7 @@ def _with_key(rows: pl.DataFrame, epochs: pl.DataFrame, column: str) -> pl.DataF
     key = pl.col(column).replace_strict(
         list(keys) or [""], list(keys.values()) or [""], default=None, return_dtype=pl.String
     )
-    wanted = [name for name in ("_row", "received_at", "assumed") if name in rows.columns]
+    wanted = [name for name in ("_row", "received_at", "assumed", "late") if name in rows.columns]
     return rows.select(*wanted, _key=key).filter(pl.col("_key").is_not_null())
 
 
@@ -128,17 +135,20 @@ def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     limited = epochs.filter(pl.col("limit").is_not_null())
     doubtful = _doubtful(rows, epochs, limited)
     nodeless = _nodeless(rows, epochs, limited)
-    spans = pl.concat([doubtful, nodeless]).unique("_row", keep="first", maintain_order=True)
+    spans = pl.concat([_late(rows, epochs), doubtful, nodeless], how="diagonal")
+    spans = spans.unique("_row", keep="first", maintain_order=True)
     rows = rows.join(spans, on="_row", how="left", maintain_order="left")
     return rows.with_columns(
         limit_low=pl.when(pl.col("high").is_null()).then("lowest").otherwise("low"),
         limit_high=pl.coalesce("high", "limit"),
+        limit_unseen=pl.col("unseen").fill_null(value=False),
     ).drop("low", "high")
 
 
 _LOWEST = pl.when(pl.col("limit_low").null_count() == 0).then(pl.col("limit_low").min())
 """The lowest of several limits; unknown as soon as one of them is."""
 
+_UNSEEN: dict[str, pl.DataType] = {"unseen": pl.Boolean()}
 _SPAN: dict[str, pl.DataType] = {"_row": pl.UInt32(), "low": pl.Int64(), "high": pl.Int64()}
 
 
@@ -162,6 +172,28 @@ def _doubtful(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     return spans.cast(_SPAN)  # type: ignore[arg-type]
 
 
+def _late(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
+    """Rows that came at prefill some time before they were logged, by less than a day.
+
+    All limits since then may have been in force; before the first known one it is unknown.
+    """
+    shaky = epochs.filter(pl.col("assumed"))["node"].unique().to_list()
+    at, began = pl.col("received_at"), pl.col("effective_at")
+    left = _with_key(rows.filter("late"), epochs, "prefill_node")
+    doubt = pl.col("assumed") | pl.col("_key").is_in(shaky)
+    left = left.with_columns(margin=pl.when(doubt).then(ZONE_UNCERTAINTY).otherwise(0))
+    since = at - LONGEST - pl.col("margin")
+    right = epochs.select("effective_at", "until", "limit", "limit_low", _key="node")
+    pairs = left.join(right, on="_key").filter(
+        (began <= at + pl.col("margin")) & (pl.col("until") > since)
+    )
+    whole = (began.min() <= since.min()) & (pl.col("limit_low").null_count() == 0)
+    spans = pairs.group_by("_row").agg(
+        low=pl.col("limit_low").min(), high=pl.col("limit").max(), unseen=~whole
+    )
+    return spans.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
+
+
 def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
     """Rows of unknown prefill node, against all prefill limits in force at their time.
 
@@ -169,7 +201,7 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     """
     named = list(epoch_nodes(rows["prefill_node"], epochs))
     unknown = ~pl.col("prefill_node").is_in(named).fill_null(value=False)
-    left = rows.filter(unknown).select("_row", "received_at", "assumed")
+    left = rows.filter(unknown).select("_row", "received_at", "assumed", "late")
     prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)
@@ -184,11 +216,19 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     known = left.filter(at.is_not_null() & ~pl.col("assumed")).sort("received_at")
     spans = known.join_asof(
         steps, left_on="received_at", right_on="at", strategy="backward", check_sortedness=False
-    ).select("_row", "low", "high")
+    )
+    late, whole = pl.col("late"), at - LONGEST >= steps["at"].min()
+    spans = spans.select(
+        "_row",
+        low=pl.when(late).then("least").otherwise("low"),
+        high=pl.when(late).then("most").otherwise("high"),
+        unseen=late & ~whole,
+    )
     rest = left.filter(at.is_null() | pl.col("assumed")).select(
         "_row", low=pl.lit(lowest), high=pl.lit(highest)
     )
-    return pl.concat([spans.cast(_SPAN), rest.cast(_SPAN)])  # type: ignore[arg-type]
+    spans = spans.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
+    return pl.concat([spans, rest.cast(_SPAN)], how="diagonal")  # type: ignore[arg-type]
 
 
 def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
@@ -204,7 +244,7 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
 
 
 def _steps(prefill: pl.DataFrame) -> pl.DataFrame:
-    """Lowest and highest limit over all prefill nodes, from each moment one changes."""
+    """Lowest and highest limit over all prefill nodes, from each moment one changes, and so far."""
     current: dict[str, tuple[int, int]] = {}
     steps: dict[int, tuple[int, int]] = {}
     for at, node, low, high in (
@@ -218,4 +258,4 @@ def _steps(prefill: pl.DataFrame) -> pl.DataFrame:
         [(at, low, high) for at, (low, high) in sorted(steps.items())],
         schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64},
         orient="row",
-    )
+    ).with_columns(least=pl.col("low").cum_min(), most=pl.col("high").cum_max())

@@ -25,7 +25,10 @@ _MORE = {
     "completion_tokens": 16,
 }
 """The most that a probe leaves of each figure."""
-_SIGNALS = ("rejected", *(c.name for c in schema.ENGINE_COLUMNS if c.kind == "flag"))
+_SIGNALS = (
+    "rejected",
+    *(c.name for c in schema.ENGINE_COLUMNS if c.kind == "flag" and c.name != schema.TIMED_LATE),
+)
 """What no probe carries: signs of a fault."""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import joins, schema
+from forensics import arrivals, joins, schema
 from forensics.columns import ensure
 from forensics.observations import Observations
 from forensics.schema import ENGINE_HOP, Belief, Column
@@ -28,7 +28,11 @@ BELIEVED: dict[Belief, tuple[str, ...]] = {
 }
 """Hops in the order in which they are believed, by what a column is about."""
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
-_SIGNALS = tuple(column.name for column in schema.ENGINE_COLUMNS if column.kind == "flag")
+_SIGNALS = tuple(
+    column.name
+    for column in schema.ENGINE_COLUMNS
+    if column.kind == "flag" and column.name != schema.TIMED_LATE
+)
 ANY_HOP = ("rejected", "stream_error", *_SIGNALS)
 """Columns that are true as soon as one hop says so."""
 FEWEST, MOST = ("transferred_pages", "transferred_tokens"), ("reserved_pages", "reserved_tokens")
@@ -130,9 +134,11 @@ def _without_refused_tries(joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _fold(joined: pl.DataFrame) -> pl.DataFrame:
-    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS)
-    present = [c for c in known if c.name in joined.columns]
-    folded = [c for c in present if c.name != "prefill_request_id"]
+    joined = arrivals.told(joined)
+    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS, arrivals.ARRIVED)
+    present = [c for c in known if c.name in joined.columns and c.name != schema.TIMED_LATE]
+    apart = ("prefill_request_id", "received_at", arrivals.ARRIVED.name)
+    folded = [c for c in present if c.name not in apart]
     by_hop = {hop: _one_per_handoff(rows, present) for hop, rows in _by_hop(joined)}
     if len(by_hop) == 1:
         ((hop, only),) = by_hop.items()
@@ -149,6 +155,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         "handoff",
         *values,
         *flags,
+        *arrivals.folded(wide.columns),
         _handed_off_at(hops, wide).alias("handed_off_at"),
         _most_completed(hops, wide).alias("completion_seen"),
         _prefill_id(hops, wide).alias("prefill_request_id"),

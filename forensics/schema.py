@@ -18,7 +18,7 @@ Kind = Literal["id", "name", "code", "count", "measure", "time", "flag", "config
 ``id``
     an identifier: at most 128 characters and no white space
 ``name``
-    a tenant or model: any printable text up to 256 characters
+    a tenant or model: a label of one or a few words, no free text
 ``code``
     one of a closed list; anything else becomes ``other`` or null
 ``count``
@@ -143,8 +143,9 @@ CONFIG_KEYS = (
     "cuda_graph_max_bs",
     "disable_cuda_graph",
     "batch_size",
+    "disaggregation_decode_enable_radix_cache",
 )
-"""Settings that move a pool. Any other setting of an engine is never read."""
+"""Settings that move a pool, or what decode reserves of it. No other setting is ever read."""
 
 CAPACITY_COLUMNS: tuple[Column, ...] = (
     Column("node", "id", "engine with its rank"),
@@ -184,6 +185,9 @@ MARKER_COLUMNS: tuple[Column, ...] = (
 
 OBSERVATION_COLUMNS: tuple[Column, ...] = (*REQUEST_COLUMNS, HOP)
 
+TIMED_LATE = "timed_late"
+"""Column that says that ``received_at`` is a bound of the arrival and not the arrival."""
+
 ENGINE_COLUMNS: tuple[Column, ...] = (
     Column("transfer_mb", "measure", "MiB that prefill says it sent, per rank", "prefill"),
     Column(
@@ -201,8 +205,43 @@ ENGINE_COLUMNS: tuple[Column, ...] = (
         "decode gave pages back without knowing that prefill's writes were over",
         worst="max",
     ),
+    Column(
+        "expired_release",
+        "flag",
+        "prefill gave the blocks back before decode had fetched them",
+        worst="max",
+    ),
+    Column(
+        "expired_read",
+        "flag",
+        "decode fetched blocks that prefill had given back",
+        worst="max",
+    ),
+    Column(
+        "expired_refused",
+        "flag",
+        "prefill refused to hand over blocks that it had given back",
+        worst="max",
+    ),
+    Column(
+        "block_overlap",
+        "flag",
+        "another request held one of its blocks at the same time",
+        worst="max",
+    ),
+    Column(
+        "unverified",
+        "flag",
+        "a record of it is in a format that was held against no real sample",
+        worst="max",
+    ),
+    Column(
+        TIMED_LATE,
+        "flag",
+        "its time is of the end of the request, or within it: the arrival was no later",
+    ),
 )
-"""What only readers of engine logs fill, beside the columns of a request."""
+"""What no plain record can fill, beside the columns of a request: signals of the readers."""
 
 TRACE_COLUMNS: tuple[Column, ...] = (
     Column("node", "id", "engine with its rank"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import schema
+from forensics.arrivals import EARLIEST
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
 from forensics.findings import FINDINGS, Finding
@@ -38,6 +39,7 @@ CAPPED = (
     | flag("joined_by_inference")
     | flag("zone_assumed")
     | flag("clock_uncertain")
+    | flag("arrival_unknown")
 )
 """Direct evidence under one of these carries no more than ``possible``."""
 OVER_AND_FAST = flag("over_limit") & flag("too_fast")
@@ -198,19 +200,25 @@ def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl
         else pl.lit(value=False)
     )
     others = pl.min_horizontal("reserved_at", "released_at", "finished_at")
-    at = pl.coalesce("received_at", others)
+    # A time of the end, or within the request, says no more than that it came before.
+    late = pl.col("received_at").is_null() | pl.col(schema.TIMED_LATE).fill_null(value=False)
+    at = pl.when(late).then(pl.min_horizontal("received_at", others)).otherwise("received_at")
+    late = late & ~(at == pl.col("reserved_at")).fill_null(value=False)
     clock = pl.col("clock_margin") if "clock_margin" in requests.columns else pl.lit(0)
     doubted = pl.col("unverified").fill_null(value=False)
     margin = pl.when(pl.col("assumed") | doubted).then(ZONE_UNCERTAINTY).otherwise(clock)
-    outside, near = pl.lit(value=False), pl.lit(value=False)
+    outside = near = unknown = pl.lit(value=False)
     if incident.window_us is not None:
         start, end = incident.window_us
-        outside = ((at < start - margin) | (at >= end + margin)).fill_null(value=False)
+        first = pl.min_horizontal(at, EARLIEST) if EARLIEST in requests.columns else at
+        after, unknown = first >= end + margin, (late & (at >= end - margin)).fill_null(value=False)
+        outside = ((at < start - margin) | (after & ~late)).fill_null(value=False)
         edge = pl.min_horizontal((at - start).abs(), (at - end).abs())
         near = ((margin > 0) & (edge <= margin)).fill_null(value=False)
     return requests.with_columns(
         outside_models=outside_models & ~doubted,
         outside_window=outside,
+        arrival_unknown=unknown,
         near_window_edge=near & pl.col("assumed"),
         near_clock_edge=near & ~pl.col("assumed"),
         received_at=at,
@@ -246,6 +254,9 @@ _NOTEWORTHY = (
     | flag("limit_uncertain")
     | flag("near_limit")
     | pl.col("rejected").fill_null(value=False)
+    | pl.col("rejection_code").is_not_null()
+    | pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False)
+    | (pl.col("prefill_prompt_tokens") != pl.col("decode_prompt_tokens")).fill_null(value=False)
     | SHORT.fill_null(value=False)
     | flag("transfer_mismatch")
     | flag("count_mismatch")

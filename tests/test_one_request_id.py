@@ -138,3 +138,27 @@ def test_a_gateway_that_counts_otherwise_still_speaks_for_all_attempts(case_of: 
     ]  # fmt: skip
     found = rows(case_of(call(EARLY, 480), *tries))
     assert [(r["transfer_id"], r["tenant_id"]) for r in found] == [("2001", "A"), ("1002", "A")]
+
+
+def engines(at: str, computed: int, **more: Any) -> list[dict[str, Any]]:
+    prefill = record(
+        "prefill", at, request_id="r", prefill_node="p", prefill_prompt_tokens=computed
+    )
+    answer = {"decode_prompt_tokens": 25_000, "completion_tokens": 40} | more
+    return [prefill, record("decode", at, request_id="r", decode_node="d", **answer)]
+
+
+@pytest.mark.parametrize("second", [1, 25_000])
+def test_two_calls_under_one_id_that_only_engines_logged(case_of: CaseOf, second: int) -> None:
+    later = engines("2026-09-01T12:01:00Z", second)
+    found = rows(case_of(*engines(EARLY, 25_000), *later, incident=LIMIT))
+    assert [r["prefill_prompt_tokens"] for r in found] == [25_000, second]
+    assert [r["tier"] for r in found] == ["ruled_out", "possible" if second == 1 else "ruled_out"]
+
+
+def test_ranks_and_forms_of_one_call_that_only_engines_logged_are_one_request(
+    case_of: CaseOf,
+) -> None:
+    again = engines("2026-09-01T12:00:01Z", 25_000)
+    other_form = engines("2026-09-01T12:00:40Z", 25_000, finish_reason="stop")[1]
+    assert len(rows(case_of(*engines(EARLY, 25_000), *again, other_form, incident=LIMIT))) == 1

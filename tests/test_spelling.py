@@ -20,9 +20,7 @@ def found(case: forensics.Case) -> list[tuple[str, str | None]]:
 
 
 @pytest.mark.parametrize(("client", "engine"), [(DASHED, BARE), (BARE, DASHED)])
-def test_two_spellings_of_one_id_are_one_request(
-    case_of: CaseOf, client: str, engine: str
-) -> None:
+def test_two_spellings_of_one_id_are_one_request(case_of: CaseOf, client: str, engine: str) -> None:
     case = case_of(GATEWAY | AT | {"request_id": client}, DECODE | AT | {"request_id": engine})
     assert found(case) == [(DASHED, "A")]
 

@@ -435,3 +435,27 @@ def test_adding_a_log_moves_rows_only_with_a_reason(
     moved = after.filter(pl.col("request_id") == "r-0").row(0, named=True)
     assert (moved["tier"], moved["reasons"]) == ("probable", ["over_limit", "placeholder_prefill"])
     assert set(after.filter(pl.col("request_id") != "r-0")["tier"]) == {"possible"}
+
+
+@pytest.mark.parametrize(
+    ("values", "tier"),
+    [
+        ({"prefill_prompt_tokens": 700_000, "decode_prompt_tokens": 25_000}, "possible"),
+        ({"prefill_prompt_tokens": 25_640, "decode_prompt_tokens": 25_000}, "ruled_out"),
+        ({"prefill_prompt_tokens": 24_990, "decode_prompt_tokens": 25_000}, "ruled_out"),
+        ({"prompt_tokens": 9, "rejection_code": "timeout", "completion_tokens": 0}, "ruled_out"),
+        ({"prompt_tokens": 9, "transfer_status": "failed", "completion_tokens": 0}, "ruled_out"),
+    ],
+    ids=["prefill over the limit", "prefill more", "less than a page", "refused", "failed"],
+)
+def test_what_hops_disagree_about_or_refused_is_listed(
+    case_of: Callable[..., forensics.Case], values: dict[str, Any], tier: str
+) -> None:
+    case = case_of(POOL, request(**{"completion_tokens": 40} | values))
+    listed = case.affected if tier == "possible" else case.ruled_out
+    assert listed.polars()["tier"].to_list() == [tier]
+
+
+def test_prefills_own_count_clears_no_prompt_that_decode_did_not_count(verdict_of: Judge) -> None:
+    row = verdict_of(POOL, request(prefill_prompt_tokens=1, completion_tokens=40))
+    assert row["tier"] == "not_assessable"

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import polars as pl
 
 from forensics.capacity import server_of
+from forensics.checking.conflicts import conflicts
 from forensics.checking.document import Day, Gap, NodeDay
 from forensics.checking.inventory import Stock
 from forensics.checking.judged import Judged
@@ -34,6 +35,7 @@ def gaps(survey: Survey, stock: Stock, days: list[NodeDay], found: Judged) -> li
         _unpaired(found),
         _not_logged(stock, days),
         _limits(survey, days),
+        conflicts(survey),
         _tenants(found),
         _zones(survey),
         _window(survey, stock),

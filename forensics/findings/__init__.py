@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forensics.findings.arrival_unknown import ARRIVAL_UNKNOWN
 from forensics.findings.base import Finding
 from forensics.findings.block_overlap import BLOCK_OVERLAP
 from forensics.findings.clock_uncertain import CLOCK_UNCERTAIN
@@ -34,6 +35,7 @@ from forensics.findings.unverified_format import UNVERIFIED_FORMAT
 from forensics.findings.zone_assumed import ZONE_ASSUMED
 
 FINDINGS: tuple[Finding, ...] = (
+    ARRIVAL_UNKNOWN,
     BELOW_LIMIT,
     BLOCK_OVERLAP,
     CLOCK_UNCERTAIN,

@@ -27,7 +27,7 @@ Weight = Literal[
 ``limit``
     where the prompt stands to the limit in force
 ``circumstantial``
-    kept as a reason, decides nothing
+    kept as a reason, decides nothing alone
 """
 
 
@@ -80,7 +80,13 @@ SLOT_POOL = (
 )
 
 
-ATTACHED = ("fits_state_mismatch", "fits_truncated", "tenant_inferred", "transfer_calibrated")
+ATTACHED = (
+    "fits_state_mismatch",
+    "fits_truncated",
+    "tenant_inferred",
+    "timing_fast",
+    "transfer_calibrated",
+)
 """Flags of the stages before, which add one only where the logs gave cause for it."""
 
 

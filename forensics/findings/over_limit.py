@@ -10,13 +10,16 @@ from forensics.findings.count_mismatch import COUNT_MISMATCH
 _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
 """The larger count: a gateway's own tokenizer may count fewer than the engine rejected by."""
 
+_most = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
+"""Prefill's own count is what it rejects by; alone it shows no prompt to be below."""
+
 _NEEDS = ("prompt_tokens", "input_limit_tokens")
 
 OVER_LIMIT = Finding(
     code="over_limit",
     weight="limit",
     needs=_NEEDS,
-    expression=_prompt >= pl.col("limit_high"),
+    expression=_most >= pl.col("limit_high"),
     meaning="the prompt is at or over the smallest one that prefill rejects",
     does_not_prove="that it was rejected, or handed on after a rejection",
 )
@@ -25,7 +28,7 @@ LIMIT_UNCERTAIN = Finding(
     code="limit_uncertain",
     weight="limit",
     needs=_NEEDS,
-    expression=(_prompt >= pl.col("limit_low")) & (_prompt < pl.col("limit_high")),
+    expression=(_most >= pl.col("limit_low")) & (_most < pl.col("limit_high")),
     meaning="over the limit on one possible node or time, below it on another",
     does_not_prove="which of them it was",
 )
@@ -34,8 +37,8 @@ NEAR_LIMIT = Finding(
     code="near_limit",
     weight="limit",
     needs=_NEEDS,
-    expression=(_prompt < pl.col("limit_low"))
-    & (_prompt >= pl.col("limit_low") - pl.col("slack_tokens")),
+    expression=(_most < pl.col("limit_low"))
+    & (_most >= pl.col("limit_low") - pl.col("slack_tokens")),
     meaning="below the limit by no more than the stated slack of the token count",
     does_not_prove="that the engine counted as many tokens as the limit",
 )
@@ -44,8 +47,10 @@ BELOW_LIMIT = Finding(
     code="below_limit",
     weight="limit",
     needs=(*_NEEDS, "received_at"),
-    expression=(_prompt < pl.col("limit_low") - pl.col("slack_tokens"))
+    expression=_prompt.is_not_null()
+    & (_most < pl.col("limit_low") - pl.col("slack_tokens"))
     & pl.col("received_at").is_not_null()
+    & ~pl.col("limit_unseen")
     & ~COUNT_MISMATCH.expression.fill_null(value=False),
     meaning="prompt, limit and time are known, and the prompt is below the limit",
     does_not_prove="anything under a write fault, or about another trigger",

@@ -1,8 +1,9 @@
 """Records without any hand-off's id: their request id and tenant, and when, tell calls apart.
 
 Clients reuse their ids. A pause of an hour starts another request, and so does a second
-finished call of the same hop. Engine records then go to the call of their size, else to
-the nearest in time, which is an inference and marked so.
+finished call of the same hop, or of one engine where no client-facing hop logged any.
+Engine records then go to the call of their size, else to the nearest in time, which is an
+inference and marked so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.columns import ensure
+from forensics.joins.engine_calls import engine_calls
 from forensics.joins.gaps import CLIENT, ENGINE, SESSION_GAP, UNPAIRED_GAP
 
 
@@ -46,7 +48,8 @@ def _by_pause(alone: pl.DataFrame) -> pl.DataFrame:
 
 def _by_call(alone: pl.DataFrame) -> pl.DataFrame:
     """Part the calls of one use: what one client-facing hop served twice was asked twice."""
-    calls = _calls(alone)
+    names = ("observation", "handoff", "size", "at", "call")
+    calls = pl.concat([_calls(alone).select(names), engine_calls(alone).select(names)])
     if not calls.height:
         return alone.with_columns(inferred=pl.lit(value=False))
     among = alone.join(calls.select("handoff").unique(), on="handoff", how="semi")

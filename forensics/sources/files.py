@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from forensics.errors import NoInputError
 from forensics.sources import evidence_set, nodes
 from forensics.sources.archives.listing import Contents, Member, contents
+from forensics.sources.copies import copies
 from forensics.sources.evidence_set import Stored
 from forensics.sources.settings import Settings
 
@@ -153,7 +154,9 @@ def with_nodes(inputs: Sequence[Input], held: Mapping[str, str] | None = None) -
     """
     known = {s.name: s.stored.log.node for s in inputs if s.stored is not None}
     raw = [s.name for s in inputs if s.archive is None and s.stored is None]
-    found = nodes.told_apart(raw, {**(held or {}), **known})
+    unsure = nodes.doubtful(raw)
+    files = {s.name: s.path for s in inputs if s.name in unsure and s.path and s.member is None}
+    found = nodes.told_apart(raw, {**(held or {}), **known}, copies(files))
     return [replace(s, node=found.get(s.name, "")) if s.stored is None else s for s in inputs]
 
 

@@ -1,8 +1,8 @@
 """Which logs are known already: the same bytes again, or a file that has grown since.
 
-Told by content, never by name or date. Bytes are compared among logs of one node only:
-two engines can write the same lines. A file is hashed here only where there is
-something that it could be the same as.
+Told by content, never by name or date. Bytes are compared among logs of one node only,
+or of one file name, moved: two engines can write the same lines. A file is hashed here
+only where there is something that it could be the same as.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from forensics.sources.archives.members import MemberStream, opened_member
 from forensics.sources.context import Context
 from forensics.sources.evidence_set import RawLog
 from forensics.sources.files import Input, reading_order, relabelled
+from forensics.sources.nodes import of
 
 _PIECE = 4 << 20
 
@@ -52,14 +53,15 @@ def overlap(inputs: Sequence[Input], known: Iterable[Known], incident: Incident)
     regular = [s for s in inputs if s.path is not None and s.path.is_file() and s.stored is None]
     longer: list[tuple[RawLog, int]] = []
     for source in sorted(regular, key=reading_order):
-        near = [item.log for item in logs if _may_begin(item, source, nodes[source.number])]
-        starts = _starts(source, {log.bytes for log in near})
-        for log in near:
+        own = nodes[source.number]
+        near = [item for item in logs if _may_begin(item, source, own)]
+        starts = _starts(source, {item.log.bytes for item in near})
+        for log in (item.log for item in sorted(near, key=lambda item: item.log.node == own)):
             if starts.get(log.bytes) != log.sha256:
                 continue
             if log.bytes < source.size:
                 longer.append((log, source.number))
-            elif log.node == nodes[source.number]:
+            else:
                 found.same[source.number] = log.key
     there = set(found.same.values())
     found.continued = {log.key: number for log, number in longer if log.key not in there}
@@ -111,7 +113,12 @@ def _may_begin(known: Known, source: Input, node: str) -> bool:
     log = known.log
     if log.bytes > source.size:
         return False
-    return source.name in known.names or (log.node == node and log.bytes > 0)
+    return source.name in known.names or (log.bytes > 0 and _alike(known, source, node))
+
+
+def _alike(known: Known, source: Input, node: str) -> bool:
+    named = of(source.name)
+    return known.log.node == node or any(of(name) == named for name in known.names)
 
 
 def _starts(source: Input, sizes: set[int]) -> dict[int, str]:

@@ -132,9 +132,7 @@ def _read_stored(source: Input, shard: Shard, reading: Reading, progress: Progre
 
 
 def _read_file(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
-    context = Context(
-        shard.incident, source.number, source.name, source.label, among=source.node
-    )
+    context = Context(shard.incident, source.number, source.name, source.label, among=source.node)
     facts = FileFacts(source.number, source.name, source.size, node=context.node)
     reading.files.append(facts)
     if source.member is not None and source.member.refused is not None:

@@ -25,6 +25,7 @@ _ALL: dict[str, Column] = {
 }
 KINDS = {name: column.kind for name, column in _ALL.items()}
 _KIND_OF = {"observations": "request", "capacity": "capacity", "markers": "marker"}
+_LATE = schema.by_name(schema.ENGINE_COLUMNS)[schema.TIMED_LATE]
 _NAMED_BY_LINE = ("request_id", "prefill_request_id")
 
 
@@ -35,7 +36,8 @@ class Raw:
     ``require_zone`` makes a row whose time has no zone unreadable; engine logs
     leave it False and have their zone inferred later. ``hop`` is the side of engine
     records, as the reader told it; it is not one of the columns then. ``apart`` says that
-    texts share no memory with the lines that they came from.
+    texts share no memory with the lines that they came from. ``late`` says whose
+    ``received_at`` is no arrival (:data:`forensics.schema.TIMED_LATE`).
     """
 
     columns: Mapping[str, pl.Series]
@@ -45,6 +47,7 @@ class Raw:
     require_zone: bool = True
     hop: pl.Series | None = None
     apart: bool = False
+    late: pl.Series | None = None
 
 
 def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> None:
@@ -55,6 +58,8 @@ def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> 
     frame, naive = _typed(raw, context, parsed)
     if raw.hop is not None:
         frame = frame.with_columns(raw.hop.alias("hop"))
+    if raw.late is not None:
+        frame = frame.with_columns(raw.late.alias(schema.TIMED_LATE))
     kinds = _kind(frame) if only is None else pl.lit(_KIND_OF[only])
     zoneless = pl.lit(naive) & pl.lit(raw.require_zone)
     state = frame.select(
@@ -71,7 +76,7 @@ def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> 
     )
     frame = frame.hstack(at)
     for name, columns, sink in (
-        ("request", schema.OBSERVATION_COLUMNS, parsed.observations),
+        ("request", (*schema.OBSERVATION_COLUMNS, _LATE), parsed.observations),
         ("capacity", schema.CAPACITY_COLUMNS, parsed.capacity),
         ("marker", schema.MARKER_COLUMNS, parsed.markers),
     ):

@@ -85,7 +85,10 @@ SAMPLES = {
         lines("router.log")[5], 0, lines("router.log")[5].replace("Prefill", "Some"), "other line"
     ),
     "root-span": Sample(
-        spans("prefill Req"), 1, spans("prefill Req").replace("sglang::request", "x"), "other span"
+        spans("prefill Req"),
+        1,
+        spans("prefill Req").replace("sglang::request", "x").replace("gen_ai.", "x."),
+        "other span",
     ),
     "thread-span": Sample(spans("Sched", "prefill Req"), 2, spans("Tokenizer"), "other span"),
     "prefill-forward-span": Sample(

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.schema import ENGINE_HOP
+from forensics.schema import ENGINE_HOP, TIMED_LATE
+
+LATE = pl.lit(value=True).alias(TIMED_LATE)
+"""Column of a line that is printed when the request has been there for a while."""
 
 
 def on(side: str, name: pl.Expr, *more: pl.Expr) -> list[pl.Expr]:
     """Return the columns of a line that only one side prints.
 
     Args:
-        side: ``prefill`` or ``decode``.
+        side: ``prefill`` or ``decode``. Such a line is from within the request.
         name: the client's id.
         more: what else the line holds.
     """
     return [
         name.alias("request_id"),
         pl.col("local").alias("received_at"),
+        LATE,
         pl.col("identity").alias(f"{side}_node"),
         pl.lit(side).alias("hop"),
         *more,

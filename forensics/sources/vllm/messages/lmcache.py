@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.sources.forms import Form
-from forensics.sources.vllm.hops import either
+from forensics.sources.vllm.hops import LATE, either
 from forensics.sources.vllm.ids import internal
 from forensics.sources.vllm.message import COUNT, Message, Rows, number
 
 
 def _looked_up(rows: Rows) -> None:
     # Tokens that were generated before a request was put back count here as its prompt.
-    rows.observe(*either(internal("rid"), number("tokens").alias("prompt_tokens")))
+    rows.observe(*either(internal("rid"), LATE, number("tokens").alias("prompt_tokens")))
 
 
 def _moved(rows: Rows) -> None:
@@ -20,6 +20,7 @@ def _moved(rows: Rows) -> None:
     rows.kept.observe(
         *either(
             internal("rid"),
+            LATE,
             number("required").alias("reserved_tokens"),
             number("loaded").alias("transferred_tokens"),
         )

@@ -6,7 +6,7 @@ import polars as pl
 
 from forensics.sources.forms import Form
 from forensics.sources.sglang.skeleton import CLOSE, OPEN, skeleton, sound
-from forensics.sources.vllm.hops import either, on
+from forensics.sources.vllm.hops import LATE, either, on
 from forensics.sources.vllm.ids import internal
 from forensics.sources.vllm.message import COUNT, Message, Rows, counted, number
 
@@ -54,7 +54,7 @@ def _nixl(rows: Rows) -> None:
 
 
 def _failed(rows: Rows) -> None:
-    rows.observe(*either(internal("rid", random=True), _FAILED))
+    rows.observe(*either(internal("rid", random=True), _FAILED, LATE))
 
 
 def _each(frame: pl.DataFrame) -> pl.DataFrame:
