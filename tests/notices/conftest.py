@@ -1,7 +1,9 @@
 """A small incident with tenants of any name, its report and its notices."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -40,19 +42,32 @@ def request(number: int, tenant: str | None, **more: object) -> dict[str, object
     }
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Write the report of some logs under an incident, once for all tests that ask for it."""
+
+    @cache
+    def write(logs: str, asked: str) -> Path:
+        folder = tmp_path_factory.mktemp("written")
+        (folder / "logs.ndjson").write_text(logs)
+        (folder / "incident.toml").write_text(asked)
+        case = forensics.read_logs(folder / "logs.ndjson", incident=folder / "incident.toml")
+        case.report(folder / "out")
+        return folder
+
+    return write
+
+
 @pytest.fixture
-def report_of(tmp_path: Path) -> Callable[..., Path]:
-    """Write the report of some tenants, two affected requests each."""
+def report_of(tmp_path: Path, written: Callable[[str, str], Path]) -> Callable[..., Path]:
+    """Return the report of some tenants, two affected requests each, to do with as one likes."""
 
     def write(tenants: Iterable[str | None], *extra: dict[str, object], case: str = "C-1") -> Path:
         rows = [request(at, tenant) for at, tenant in enumerate([*tenants, *tenants])]
-        logs = tmp_path / "logs.ndjson"
-        logs.write_text("".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra]))
-        asked = tmp_path / "incident.toml"
-        asked.write_text(f'[case]\nid = "{case}"\n')
-        out = tmp_path / "out"
-        forensics.read_logs(logs, incident=asked).report(out, force=True)
-        return out
+        logs = "".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra])
+        folder = written(logs, f'[case]\nid = "{case}"\n')
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
+        return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "out"
 
     return write
 
