@@ -51,7 +51,7 @@ class _Server:
     @property
     def window(self) -> int:
         """What is advertised: the larger of what is said and what is stated."""
-        found = [value for value, _ in self.said.counts(WINDOWS)]
+        found = [value for value, _ in self.said.counts(WINDOWS)] + self._of_ranks()
         if len(set(found)) > 1:
             raise UnreadableError(f"{self.said.path}two windows that differ")
         found += [self.stated] if self.stated else []
@@ -60,6 +60,14 @@ class _Server:
                 f"{self.said.path}no window: none of {', '.join(WINDOWS)} is there"
             )
         return max(found)
+
+    def _of_ranks(self) -> list[int]:
+        """Windows that ranks say by themselves."""
+        states = self.said.values.get("internal_states")
+        listed = states if isinstance(states, list) else []
+        parts = [part for part in listed if isinstance(part, dict)]
+        said = (Said(part, f"{self.said.path}internal_states.") for part in parts)
+        return [value for part in said for value, _ in part.counts(WINDOWS)]
 
 
 def ranks(data: bytes, window: int | None = None, pool_path: str | None = None) -> list[RankPool]:
@@ -85,7 +93,12 @@ def ranks(data: bytes, window: int | None = None, pool_path: str | None = None) 
 
 def _servers(document: Mapping[str, Any], window: int | None) -> Iterator[_Server]:
     """Yield each server's part: a router's answer holds those of both sides."""
-    sides = [side for side in ("prefill", "decode") if isinstance(document.get(side), list)]
+    sides = [side for side in ("prefill", "decode") if document.get(side) is not None]
+    for side in sides:
+        if not isinstance(document[side], list):
+            raise UnreadableError(f"{side} is no list of servers")
+    if sides and Said(document).least(POOLS) is not None:
+        raise UnreadableError("a pool beside those of the servers: whose it is is not said")
     if not sides:
         yield _Server(Said(document), window)
     for side in sides:

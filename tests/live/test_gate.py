@@ -19,6 +19,8 @@ import forensics
 from forensics.cli import run
 from forensics.lab.engine import EngineOptions, LabEngine
 from forensics.lab.engine.service import served
+from forensics.live.document import UnreadableError
+from forensics.live.pools import ranks
 
 SMALL, ENOUGH, WINDOW = 681_280, 2_040_000, 1_048_576
 SECRET = "sk-SYNTHETIC-SECRET-DO-NOT-STORE"
@@ -469,3 +471,28 @@ def test_the_lab_engine_before_and_after_its_pool_is_raised(tmp_path: Path, pool
             return await asyncio.to_thread(run, ["gate", at.prefill, at.decode])
 
     assert asyncio.run(ask()) == code
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {
+            "context_length": 1000,
+            "max_total_num_tokens": 5000,
+            "internal_states": [{"max_total_num_tokens": 5000, "context_length": 9000}],
+        },
+        {
+            "context_length": 1000,
+            "max_total_num_tokens": 5000,
+            "prefill": {"max_total_num_tokens": 1},
+        },
+        {
+            "context_length": 1000,
+            "max_total_num_tokens": 1,
+            "prefill": [{"context_length": 1000, "max_total_num_tokens": 5000}],
+        },
+    ],
+)
+def test_what_a_part_says_against_the_whole_is_unreadable(answer):
+    with pytest.raises(UnreadableError):
+        ranks(json.dumps(answer).encode())
