@@ -6,6 +6,7 @@ import asyncio
 import json
 import signal
 from pathlib import Path
+from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -105,7 +106,8 @@ async def _serve(options: Any, logs: Path, keys: dict[str, str], host: str, port
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, ended.set)
-    engine = LabEngine(options, logs)
+    # Ids of its own each time: an older record of a canary must not fit a later drill.
+    engine = LabEngine(options, logs, seed=randbits(64))
     async with served(engine, keys, host, port) as addresses:
         click.echo(json.dumps(vars(addresses)))
         click.echo("lab engine: has the fault on purpose; for tests, training and drills", err=True)
