@@ -1,61 +1,16 @@
 """The report's tables: which rows of the document, which fields, under which headers.
 
 Rows are in the order of the document, except tenants, which stand by how sure and how
-many. No table shows more than :data:`SHOWN` rows; its caption says how many there are
-and which file has them all.
+many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from forensics.exposure import Exposure, Tenant
+from forensics.report.spec import Column, Spec, Table, count
 from forensics.schema import TIERS
-
-SHOWN: Final = 200
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its header with the unit, the field it shows, how its cells are written."""
-
-    title: str
-    field: str
-    kind: str = "text"
-
-
-@dataclass(frozen=True)
-class Table:
-    """What the table macro needs."""
-
-    name: str
-    caption: str
-    columns: tuple[Column, ...]
-    rows: tuple[tuple[Any, ...], ...]
-    total: int
-    file: str
-    empty: str
-
-
-@dataclass(frozen=True)
-class Spec:
-    """One table: where its rows are in the document, and what is said where there are none."""
-
-    name: str
-    caption: str
-    rows: Callable[[Exposure], Sequence[Any]]
-    columns: tuple[Column, ...]
-    file: str = "report.json"
-    empty: str = "None found."
-
-    def table(self, exposure: Exposure) -> Table:
-        """Return the table of one document."""
-        rows = self.rows(exposure)
-        fields = [column.field for column in self.columns]
-        cells = tuple(tuple(getattr(row, field) for field in fields) for row in rows[:SHOWN])
-        return Table(self.name, self.caption, self.columns, cells, len(rows), self.file, self.empty)
 
 
 def weight(tenant: Tenant) -> tuple[Any, ...]:
@@ -65,26 +20,22 @@ def weight(tenant: Tenant) -> tuple[Any, ...]:
     return (rank, *(-count for count in counts), tenant.tenant_id is None, tenant.tenant_id or "")
 
 
-def _count(title: str, field: str) -> Column:
-    return Column(title, field, "count")
-
-
 _DAY: Final = Column("Day (UTC)", "day")
 _NODE: Final = Column("Node", "node", "id")
 _TIER: Final = Column("Tier", "tier", "tier")
-_REQUESTS: Final = _count("Requests", "requests")
+_REQUESTS: Final = count("Requests", "requests")
 _MEANING: Final = Column("Meaning", "meaning")
-_LOW: Final = _count("Prompt length from (tokens)", "low_tokens")
+_LOW: Final = count("Prompt length from (tokens)", "low_tokens")
 
 _TENANT: Final = (
     Column("Tenant", "tenant_id", "tenant"),
     Column("Highest tier", "tier", "tier"),
-    _count("Confirmed", "n_confirmed"),
-    _count("Probable", "n_probable"),
-    _count("Possible", "n_possible"),
-    _count("Not assessable", "n_not_assessable"),
+    count("Confirmed", "n_confirmed"),
+    count("Probable", "n_probable"),
+    count("Possible", "n_possible"),
+    count("Not assessable", "n_not_assessable"),
     _REQUESTS,
-    _count("Responses", "responses"),
+    count("Responses", "responses"),
 )
 _TENANT_TIMES: Final = (
     Column("First (UTC)", "first_at", "time"),
@@ -106,8 +57,8 @@ _REQUEST_TABLES: Final = (
         lambda exposure: exposure.headline.rates,
         (
             Column("Of the", "name"),
-            _count("Confirmed or probable", "affected"),
-            _count("All", "total"),
+            count("Confirmed or probable", "affected"),
+            count("All", "total"),
         ),
         empty="No request was read.",
     ),
@@ -124,7 +75,7 @@ _REQUEST_TABLES: Final = (
         lambda exposure: exposure.points,
         (
             Column("Time (UTC)", "at", "time"),
-            _count("Prompt length (tokens)", "prompt_tokens"),
+            count("Prompt length (tokens)", "prompt_tokens"),
             _NODE,
             _TIER,
         ),
@@ -137,11 +88,11 @@ _REQUEST_TABLES: Final = (
         lambda exposure: exposure.days,
         (
             _DAY,
-            _count("All requests", "requests"),
-            _count("Confirmed (requests)", "confirmed"),
-            _count("Probable (requests)", "probable"),
-            _count("Possible (requests)", "possible"),
-            _count("Not assessable (requests)", "not_assessable"),
+            count("All requests", "requests"),
+            count("Confirmed (requests)", "confirmed"),
+            count("Probable (requests)", "probable"),
+            count("Possible (requests)", "possible"),
+            count("Not assessable (requests)", "not_assessable"),
         ),
         empty="No request with a known day was read.",
     ),
@@ -153,9 +104,9 @@ _REQUEST_TABLES: Final = (
             _DAY,
             _NODE,
             Column("Code", "code", "code"),
-            _count("Stopped (requests)", "stopped"),
-            _count("Served all the same (requests)", "served"),
-            _count("Outcome not known (requests)", "unknown"),
+            count("Stopped (requests)", "stopped"),
+            count("Served all the same (requests)", "served"),
+            count("Outcome not known (requests)", "unknown"),
         ),
         file="rejections.csv",
         empty="No rejection was recorded in what was read.",
@@ -175,7 +126,7 @@ _TENANT_TABLES: Final = (
         "sources",
         "Sources, one row per tenant; counts are requests",
         lambda exposure: sorted(exposure.sources, key=weight),
-        (*_TENANT, _count("Pages (modelled)", "pages"), *_TENANT_TIMES),
+        (*_TENANT, count("Pages (modelled)", "pages"), *_TENANT_TIMES),
         file="affected_tenants.csv",
         empty="No tenant is listed as a source.",
     ),
@@ -203,7 +154,7 @@ _DECISION_TABLES: Final = (
         (
             _DAY,
             _LOW,
-            _count("up to, not including (tokens)", "high_tokens"),
+            count("up to, not including (tokens)", "high_tokens"),
             _REQUESTS,
             Column("p5 of prefill time (ms)", "p5_ms", "measure"),
             Column("Long context", "long_context"),
@@ -234,12 +185,12 @@ _EVIDENCE_TABLES: Final = (
             Column("Role", "role"),
             Column("From (UTC)", "effective_at", "time"),
             Column("Until (UTC)", "until", "until"),
-            _count("Pool (tokens)", "pool_tokens"),
-            _count("Window (tokens)", "context_tokens"),
+            count("Pool (tokens)", "pool_tokens"),
+            count("Window (tokens)", "context_tokens"),
             Column("Gap: window less pool (tokens)", "gap_tokens", "gap"),
-            _count("Input limit (tokens)", "input_limit_tokens"),
+            count("Input limit (tokens)", "input_limit_tokens"),
             Column("Limit known from", "limit_basis"),
-            _count("Page (tokens)", "page_tokens"),
+            count("Page (tokens)", "page_tokens"),
             Column("Inferred", "inferred"),
             Column("Engine", "engine"),
             Column("Version", "engine_version"),
@@ -278,12 +229,12 @@ _EVIDENCE_TABLES: Final = (
             Column("Hop", "hop"),
             Column("First record (UTC)", "first_at", "time"),
             Column("Last record (UTC)", "last_at", "time"),
-            _count("Records", "records"),
-            _count("Hours spanned", "hours"),
-            _count("Hours with records", "hours_with_records"),
-            _count("Gaps", "gaps"),
-            _count("Batch lines", "batches"),
-            _count("Hours of work without a record", "unlogged_hours"),
+            count("Records", "records"),
+            count("Hours spanned", "hours"),
+            count("Hours with records", "hours_with_records"),
+            count("Gaps", "gaps"),
+            count("Batch lines", "batches"),
+            count("Hours of work without a record", "unlogged_hours"),
         ),
         file="coverage.csv",
         empty="No record was read.",
@@ -296,9 +247,9 @@ _EVIDENCE_TABLES: Final = (
             Column("First node", "first", "id"),
             Column("Second node", "second", "id"),
             _REQUESTS,
-            _count("Median (µs)", "median_us"),
-            _count("5th percentile (µs)", "p5_us"),
-            _count("95th percentile (µs)", "p95_us"),
+            count("Median (µs)", "median_us"),
+            count("5th percentile (µs)", "p5_us"),
+            count("95th percentile (µs)", "p95_us"),
         ),
         empty="No request was logged by two nodes with a time of its own.",
     ),
@@ -308,10 +259,10 @@ _EVIDENCE_TABLES: Final = (
         lambda exposure: exposure.read,
         (
             Column("Format", "format", "code"),
-            _count("Read (records)", "read"),
-            _count("Kept (records)", "kept"),
+            count("Read (records)", "read"),
+            count("Kept (records)", "kept"),
             Column("Ignored, by kind (records)", "ignored", "counts"),
-            _count("Duplicate (records)", "duplicate"),
+            count("Duplicate (records)", "duplicate"),
             Column("Unreadable, by reason (records)", "unreadable", "counts"),
             Column("Values made null, by column", "bad_values", "counts"),
         ),
