@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from forensics.frames import judge, prefill_p5
     from forensics.incident import Incident
     from forensics.incident import load as load_incident
+    from forensics.runners import use
 
 _WHERE = {
     "Case": ("forensics.case", "Case"),
@@ -24,6 +25,7 @@ _WHERE = {
     "load_incident": ("forensics.incident", "load"),
     "prefill_p5": ("forensics.frames", "prefill_p5"),
     "read_logs": ("forensics.case", "read_logs"),
+    "use": ("forensics.runners", "use"),
 }
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "load_incident",
     "prefill_p5",
     "read_logs",
+    "use",
 ]
 
 

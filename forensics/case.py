@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from forensics.notices.write import Asked, Notices
     from forensics.reporting import Report
 
-PARALLEL_FROM = 256 << 20
-"""Bytes of input from which a pool of processes pays for its start."""
-
 
 class Case:
     """One incident: requests with their verdicts and everything made from them.
@@ -253,17 +250,14 @@ def _read(
     workers: int | None,
     progress: Progress | None,
 ) -> Reading:
-    size = sum(source.size for source in inputs)
-    if workers is None:
-        workers = runners.available_workers() if size >= PARALLEL_FROM else 1
     # In the order of archives: each is gone through once.
     inputs = sorted(inputs, key=reading_order)
     shards = [Shard((source,), incident, folder, format_name) for source in inputs]
     told = progress or (lambda _bytes, _records: None)
-    if workers <= 1 or any(source.path is None for source in inputs):  # stdin is this process's
-        states = runners.run(partial(read_shard, progress=told), shards)
-    else:
-        states = runners.run(read_shard, shards, workers, lambda at: told(inputs[at].size, 0))
+    size = sum(source.size for source in inputs)
+    movable = all(source.path is not None for source in inputs)
+    runner = runners.choose(workers, size, len(shards), movable=movable)
+    states = runners.run(runner, read_shard, shards, told)
     reading = Reading()
     for state in sorted(states, key=lambda state: state.files[0].number):
         reading = reading.merge(state)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-import traceback
 from importlib import import_module
-from pathlib import Path
 from typing import cast
 
 import click
 
 from forensics._version import __version__
 from forensics.commands.say import say
-from forensics.errors import Exit, ForensicsError
+from forensics.errors import Exit, ForensicsError, place_of
 
 COMMANDS = (
     "canary",
@@ -59,11 +57,11 @@ def run(arguments: list[str]) -> int:
     except (SystemExit, GeneratorExit):
         raise
     except OSError as error:
-        named = error.filename if isinstance(error.filename, str) else _place(error)
+        named = error.filename if isinstance(error.filename, str) else place_of(error)
         say(f"forensics: {named}: {error.strerror or 'input or output error'}", err=True)
         return Exit.UNEXPECTED
     except BaseException as error:  # noqa: BLE001 -- a panic is no Exception; its text may quote a record
-        click.echo(f"forensics: unexpected {type(error).__name__} at {_place(error)}", err=True)
+        click.echo(f"forensics: unexpected {type(error).__name__} at {place_of(error)}", err=True)
         return Exit.UNEXPECTED
     return int(result or 0)
 
@@ -79,13 +77,6 @@ def _misused(error: click.ClickException) -> int:
 def _interrupted() -> int:
     click.echo("forensics: interrupted; nothing was written", err=True)
     return Exit.INTERRUPTED
-
-
-def _place(error: BaseException) -> str:
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames if "forensics" in Path(f.filename).parts] or list(frames)
-    last = own[-1]
-    return f"{Path(last.filename).name}:{last.lineno} in {last.name}"
 
 
 class _Commands(click.Group):

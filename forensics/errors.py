@@ -16,7 +16,9 @@ record may be a prompt.
 
 from __future__ import annotations
 
+import traceback
 from enum import IntEnum
+from pathlib import Path
 
 
 class Exit(IntEnum):
@@ -73,3 +75,14 @@ class VerificationError(ForensicsError):
     """A recomputed hash or count differs from the recorded one."""
 
     exit_code = Exit.MISMATCH
+
+
+def place_of(error: BaseException) -> str:
+    """Return where in the package an error came up: file, line and function.
+
+    It is what may be said of an unexpected error: its text may quote a record.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "forensics" in Path(f.filename).parts] or list(frames)
+    last = own[-1]
+    return f"{Path(last.filename).name}:{last.lineno} in {last.name}"

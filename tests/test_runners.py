@@ -1,24 +1,197 @@
-"""Where work runs: children do not outlive a parent that was killed."""
+"""Where work runs: the same bytes everywhere, and nobody's shard is lost in silence."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
+import distributed
 import pytest
+
+from forensics import lab, runners
+from forensics.cli import run
+from forensics.errors import UsageError
+from forensics.runners import ShardError
+from forensics.runners.dask import Dask
+from forensics.runners.here import Here
+from forensics.runners.pool import Pool
+
+MODULES = str(Path(__file__).parent / "_data" / "modules")
+
+
+@pytest.fixture
+def kit(monkeypatch) -> Any:
+    """Work of various ends; children find its module by the path that they take over."""
+    monkeypatch.syspath_prepend(MODULES)
+    return import_module("pieces")
+
+
+def pieces(kit: Any, folder: Path, *names: str) -> list[Any]:
+    return [kit.Piece(name, folder) for name in names]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """Two Dask workers in this process, with a scheduler that listens."""
+    with dask(tmp_path_factory, processes=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes(tmp_path_factory):
+    """Two Dask workers in processes of their own, which take seconds to start and to end."""
+    with dask(tmp_path_factory, processes=True) as client:
+        yield client
+
+
+@contextmanager
+def dask(tmp_path_factory, **more: Any):
+    place = str(tmp_path_factory.mktemp("dask"))
+    asked = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None} | more
+    with (
+        distributed.LocalCluster(protocol="tcp", local_directory=place, **asked) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["here", "pool", "dask"])
+def runner(request):
+    if request.param == "here":
+        return Here()
+    return Pool(2) if request.param == "pool" else Dask(request.getfixturevalue("client"))
+
+
+def test_states_come_in_the_order_of_the_shards(runner, kit, tmp_path):
+    told = []
+    names = [f"log-{number}" for number in range(5)]
+    states = runners.run(
+        runner, kit.work, pieces(kit, tmp_path, *names), lambda *read: told.append(read)
+    )
+    assert states == [f"{name} done" for name in names]
+    assert sum(size for size, _ in told) == 25
+
+
+def test_an_unexpected_error_names_the_input_and_quotes_nothing(runner, kit, tmp_path):
+    with pytest.raises(ShardError, match=r"^raises: unexpected ValueError at \S+ in \w+$") as told:
+        runners.run(runner, kit.work, pieces(kit, tmp_path, "a", "raises", "b"))
+    assert kit.CANARY not in repr(told.getrepr(style="long", chain=True))
+
+
+def test_an_error_of_our_own_or_of_the_system_comes_as_it_is(runner, kit, tmp_path):
+    with pytest.raises(UsageError, match=r"^not like this$"):
+        runners.run(runner, kit.work, pieces(kit, tmp_path, "a", "refuses"))
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        runners.run(runner, kit.work, pieces(kit, tmp_path, "is missing", "a"))
+
+
+@pytest.mark.parametrize("kind", ["pool", pytest.param("dask", marks=pytest.mark.long)])
+def test_a_worker_killed_in_the_middle_loses_nothing(kind, request, kit, tmp_path):
+    runner = Pool(2) if kind == "pool" else Dask(request.getfixturevalue("processes"))
+    names = ["a", "is killed once", "b"]
+    states = runners.run(runner, kit.work, pieces(kit, tmp_path, *names))
+    assert states == [f"{name} done" for name in names]
+
+
+def test_an_input_that_kills_each_process_is_named(kit, tmp_path):
+    with pytest.raises(ShardError, match=r"^is always killed: the process .* ended from outside"):
+        runners.run(Pool(1), kit.work, pieces(kit, tmp_path, "is always killed"))
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("logs")
+    lab.write_sglang(lab.simulate(lab.small(requests=160)), folder)
+    return folder
+
+
+def outputs(logs: Path, out: Path, *options: str) -> dict[str, bytes]:
+    assert run(["report", str(logs), "-o", str(out), "-q", *options]) in (0, 3)
+    left = ("manifest.json", "SHA256SUMS")
+    return {path.name: path.read_bytes() for path in out.iterdir() if path.name not in left}
+
+
+def test_a_cluster_gives_the_same_bytes(client, logs, tmp_path, capsys):
+    address = client.scheduler.address
+    ours = outputs(logs, tmp_path / "ours")
+    assert outputs(logs, tmp_path / "theirs", "--cluster", address) == ours
+    assert len(ours) > 10
+
+
+@pytest.mark.long
+def test_processes_of_a_cluster_give_the_same_bytes(processes, logs, tmp_path):
+    address = processes.scheduler.address
+    ours = outputs(logs, tmp_path / "ours")
+    assert outputs(logs, tmp_path / "theirs", "--cluster", address) == ours
+    for out in ("ours", "theirs"):
+        more = ("--cluster", address) if out == "theirs" else ()
+        assert run(["ingest", str(logs), "-o", str(tmp_path / f"set-{out}"), "-q", *more]) in (0, 3)
+        assert run(["report", str(tmp_path / f"set-{out}"), "-o", str(tmp_path / f"re-{out}")]) in (
+            0,
+            3,
+        )
+    first, second = (
+        {p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*.parquet")}
+        for n in ("set-ours", "set-theirs")
+    )
+    assert first == second
+
+
+def test_a_client_that_a_notebook_holds_is_used_until_it_is_taken_back(client, logs):
+    asked = []
+
+    class Counting(Dask):
+        def map(self, function, shards, done):
+            asked.append(len(shards))
+            return super().map(function, shards, done)
+
+    import forensics
+
+    assert runners.use(client).name == "dask"
+    runners.use(Counting(client))
+    try:
+        forensics.read_logs(logs)
+    finally:
+        runners.use(None)
+    assert asked == [len(list(logs.iterdir()))]
+    forensics.read_logs(logs)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("address", ["http://host:1", "host:8786", "tcp://127.0.0.1:1"])
+def test_an_address_where_no_cluster_is(address, logs, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("forensics.runners.where.PATIENCE", "1s")
+    code = run(["report", str(logs), "-o", str(tmp_path / "out"), "--cluster", address])
+    assert code == 2
+    assert not (tmp_path / "out").exists()
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_what_is_no_cluster_is_refused():
+    with pytest.raises(UsageError, match="no Dask client"):
+        runners.use(object())
+
 
 CHILD = """
 import os, time
+from pathlib import Path
 from forensics import runners
+from forensics.runners.pool import Pool
 
-def work(number):
+class Piece:
+    name, size = "piece", 1
+
+def work(piece, progress=None):
     print(os.getpid(), flush=True)
     time.sleep(600)
 
 if __name__ == "__main__":
-    runners.run(work, [1, 2], workers=2)
+    runners.run(Pool(2), work, [Piece(), Piece()])
 """
 
 

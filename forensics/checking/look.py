@@ -15,7 +15,14 @@ from forensics.schema import CAPACITY_COLUMNS, MARKER_COLUMNS, OBSERVATION_COLUM
 from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened
 from forensics.sources.files import Input
-from forensics.sources.reading import FileFacts, Reading, Shard, read_shard, tell_archive
+from forensics.sources.reading import (
+    FileFacts,
+    Progress,
+    Reading,
+    Shard,
+    read_shard,
+    tell_archive,
+)
 from forensics.sources.registry import detect
 
 CANNOT_BE_READ = "cannot be read"
@@ -31,6 +38,16 @@ class Plan:
     folder: Path
     format: str | None = None
     ranges: tuple[Range, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.source.name
+
+    @property
+    def size(self) -> int:
+        """Bytes that are to be read."""
+        return self.share
 
 
 @dataclass(frozen=True)
@@ -62,8 +79,12 @@ class Look:
         return self.how == "whole"
 
 
-def look(plan: Plan, told: Callable[[int], object] = lambda _: None) -> Look:
+def look(plan: Plan, progress: Progress = lambda _bytes, _records: None) -> Look:
     """Return what a sample of one file shows; a file that cannot be read shows why."""
+
+    def told(count: int) -> None:
+        progress(count, 0)
+
     if plan.source.stored is not None:
         return _held(plan, told)
     if plan.source.archive is not None:

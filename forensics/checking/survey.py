@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -113,14 +112,17 @@ class _Counted:
 
 
 def _looks(plans: Sequence[Plan], counted: _Counted) -> list[Look]:
-    if len(plans) < _FILES_PAY or any(plan.source.path is None for plan in plans):
-        ordered = sorted(plans, key=lambda plan: reading_order(plan.source))
-        looks = runners.run(partial(look, told=counted), ordered)
-        return sorted(looks, key=lambda seen: seen.source.number)
-    found = runners.run(look, plans, runners.available_workers())
-    for seen in found:
-        counted(seen.read)
-    return found
+    ordered = sorted(plans, key=lambda plan: reading_order(plan.source))
+    movable = all(plan.source.path is not None for plan in plans)
+    workers = runners.available_workers() if len(plans) >= _FILES_PAY else 1
+    runner = runners.choose(workers, 0, len(plans), movable=movable)
+    if runner.elsewhere:
+        looks = runners.run(runner, look, ordered)
+        for seen in looks:
+            counted(seen.read)
+    else:
+        looks = runners.run(runner, look, ordered, lambda count, _: counted(count))
+    return sorted(looks, key=lambda seen: seen.source.number)
 
 
 def _same_time(plans: list[Plan], counted: _Counted) -> tuple[list[Plan], list[timeslices.Stretch]]:

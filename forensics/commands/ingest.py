@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forensics.commands.options import as_json_option
+from forensics.commands.options import as_json_option, cluster_option, dashboard
 from forensics.commands.say import say
 from forensics.errors import Exit
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("-i", "--incident", type=click.Path(dir_okay=False), help="incident.toml")
 @click.option("--format", "format_name", help="format of all files; default: detected")
 @click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size")
+@cluster_option
 @click.option("--force", is_flag=True, help="start over in place of the folder")
 @as_json_option
 @click.option("-q", "--quiet", is_flag=True, help="no progress on stderr")
@@ -47,8 +48,13 @@ def ingest(out: Path, as_json: bool, **asked: Any) -> int:
 def _ingest(out: Path, asked: dict[str, Any]) -> Ingested:
     from forensics.ingest import ingest as read_into
     from forensics.progress import Bar
+    from forensics.runners import cluster
 
-    with Bar(asked["logs"], quiet=asked["quiet"], but=out) as bar:
+    with (
+        cluster(asked["cluster"]) as runner,
+        Bar(asked["logs"], quiet=asked["quiet"], but=out) as bar,
+    ):
+        dashboard(runner)
         return read_into(
             *asked["logs"],
             out=out,

@@ -12,10 +12,16 @@ from forensics.errors import Exit
 
 if TYPE_CHECKING:
     from forensics.case import Case
+    from forensics.runners import Runner
 
 TIER_ORDER = ("confirmed", "probable", "possible")
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout")
+
+
+cluster_option = click.option(
+    "--cluster", metavar="URL", help="read on a Dask (tcp://…) or Ray (ray://…) cluster"
+)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -25,6 +31,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("-i", "--incident", type=click.Path(dir_okay=False), help="incident.toml"),
         click.option("--format", "format_name", help="format of all files; default: detected"),
         click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size"),
+        cluster_option,
         click.option("--fail-on", type=click.Choice(TIER_ORDER), help="exit 10 from this tier on"),
         click.option("--json", "as_json", is_flag=True, help="JSON on stdout"),
         click.option("-q", "--quiet", is_flag=True, help="no progress on stderr"),
@@ -38,8 +45,13 @@ def case_of(reading: dict[str, Any]) -> Case:
     """Read the logs that the options name, with progress on stderr."""
     from forensics.case import read_logs
     from forensics.progress import Bar
+    from forensics.runners import cluster
 
-    with Bar(reading["logs"], quiet=reading["quiet"]) as bar:
+    with (
+        cluster(reading["cluster"]) as runner,
+        Bar(reading["logs"], quiet=reading["quiet"]) as bar,
+    ):
+        dashboard(runner)
         return read_logs(
             *reading["logs"],
             incident=reading["incident"],
@@ -47,6 +59,13 @@ def case_of(reading: dict[str, Any]) -> Case:
             workers=reading["workers"],
             progress=bar.advance,
         )
+
+
+def dashboard(runner: Runner | None) -> None:
+    """Say on stderr where a cluster shows its work."""
+    link = getattr(runner, "link", None)
+    if link is not None:
+        say(f"dashboard: {link}", err=True)
 
 
 def plain(value: Any) -> Any:

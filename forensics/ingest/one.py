@@ -37,6 +37,16 @@ class Job:
     folder: Path
     scratch: Path
 
+    @property
+    def name(self) -> str:
+        """Name of the input."""
+        return self.source.name
+
+    @property
+    def size(self) -> int:
+        """Bytes of the input."""
+        return self.source.size
+
 
 def nothing(_bytes: int, _records: int) -> None:
     """Show no progress."""
@@ -52,10 +62,12 @@ def add(job: Job, progress: Progress = nothing) -> str:
         PrivacyError: a row holds what its table may not hold.
         OSError: the set cannot be written.
     """
-    scratch = disk.private(job.scratch / f"{job.source.number:06d}")
+    # Of its own: where a worker was taken for lost, its successor is at the same job.
+    scratch = disk.private(job.scratch / f"{job.source.number:06d}-{token_hex(8)}")
     try:
-        if job.source.stored is not None:
-            return _copy(job, job.source.stored, scratch)
+        stored = job.source.stored
+        if stored is not None and job.source.node in ("", stored.log.node):
+            return _copy(job, stored, scratch)
         reading, token = _read(job, scratch, progress)
         (facts,) = reading.files
         key = key_of(facts.sha256, facts.node) if facts.sha256 else unread_key(facts.name)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +27,6 @@ from forensics.sources.files import Input, expand, settings_of, with_nodes
 from forensics.sources.ledger import Ledger
 from forensics.sources.reading import Progress, nothing_readable
 from forensics.sources.settings import Settings, adopted
-
-PARALLEL_FROM = 256 << 20
-"""Bytes of input from which a pool of processes pays for its start."""
 
 
 @dataclass(frozen=True)
@@ -187,12 +183,9 @@ def _read(folder: Path, work: Path, todo: Plan, task: _Task) -> list[str]:
     ]
     size = sum(job.source.size for job in jobs)
     task.progress(sum(source.size for source in task.inputs) - size, 0)
-    workers = task.workers
-    if workers is None:
-        workers = runners.available_workers() if size >= PARALLEL_FROM else 1
-    if workers <= 1 or any(job.source.path is None for job in jobs):
-        return runners.run(partial(add, progress=task.progress), jobs)
-    return runners.run(add, jobs, workers, lambda at: task.progress(jobs[at].source.size, 0))
+    movable = all(job.source.path is not None for job in jobs)
+    runner = runners.choose(task.workers, size, len(jobs), movable=movable)
+    return runners.run(runner, add, jobs, task.progress)
 
 
 def _refuse_nothing(ledgers: dict[str, Ledger]) -> None:

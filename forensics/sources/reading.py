@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from secrets import token_hex
 
 import polars as pl
 
@@ -112,6 +113,16 @@ class Shard:
     incident: Incident
     folder: Path
     format: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the first file: a run gives each a shard of its own."""
+        return self.inputs[0].name
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(source.size for source in self.inputs)
 
 
 def read_shard(shard: Shard, progress: Progress = lambda _bytes, _records: None) -> Reading:
@@ -302,8 +313,11 @@ class Parts:
         path = self._folder / f"{self._number:06d}-{len(self._written):06d}.parquet"
         rows = shaped(pl.concat(self._held, how="diagonal_relaxed"), PART)
         try:
-            # Read once, soon and on this machine: packing costs more than it saves.
-            rows.write_parquet(path, compression="uncompressed", statistics=False)
+            # Read once and soon: packing costs more than it saves. In one step: where a worker
+            # was taken for lost, it and its successor write the same file.
+            part = path.with_suffix(f".{token_hex(8)}")
+            rows.write_parquet(part, compression="uncompressed", statistics=False)
+            part.replace(path)
         except OSError as error:
             # Not a fault of the input: rows that were counted as kept would be lost.
             raise ForensicsError(
