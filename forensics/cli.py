@@ -30,6 +30,7 @@ COMMANDS = (
     "scope",
     "timing",
     "verify",
+    "watch",
 )
 """Each is the function of that name in the module of that name in ``forensics.commands``."""
 

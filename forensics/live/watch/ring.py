@@ -1,0 +1,146 @@
+"""What was read of late: rows on disk, and of them those that bear on a suspicion.
+
+Judging needs the records of a request from every hop, and those come at different times.
+So rows are kept for a while, and with each record that by itself gives reason to look
+closer, whatever shares an identifier with it is judged. The while is measured by the
+machine's own running clock: the clocks of the logs may jump.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from forensics.columns import DTYPES, ensure
+from forensics.live.watch.follow import Place
+from forensics.sources.reading import Reading
+
+IDS = ("request_id", "prefill_request_id", "transfer_id")
+_FLAGS = (
+    "kv_checksum_mismatch", "metadata_collision", "late_release", "expired_release",
+    "expired_read", "expired_refused", "block_overlap", "rejected",
+)  # fmt: skip
+_PAIRS = ("transferred_pages", "reserved_pages", "transferred_tokens", "reserved_tokens")
+_COUNTS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
+_ASKED = (*IDS, *_FLAGS, *_COUNTS, *_PAIRS, "transfer_status")
+_KEPT = {name: DTYPES[name] for name in _ASKED} | {"_at": pl.Float64()}
+
+
+@dataclass(frozen=True)
+class Held:
+    """The rows of one chunk: when it was read, its log, where it began, its parts."""
+
+    at: float
+    log: str
+    begin: Place
+    parts: tuple[Path, ...]
+    reading: Reading
+
+
+@dataclass
+class Ring:
+    """Chunks of late, and for good what tells capacities, markers and clocks."""
+
+    capacity: list[pl.DataFrame] = field(default_factory=list)
+    markers: list[pl.DataFrame] = field(default_factory=list)
+    clock: Counter[tuple[str, int]] = field(default_factory=Counter)
+    _held: deque[Held] = field(default_factory=deque)
+    _old: deque[tuple[float, pl.DataFrame]] = field(default_factory=deque)
+
+    def add(self, held: Held) -> None:
+        """Keep a chunk."""
+        self._held.append(held)
+        self.capacity += held.reading.capacity
+        self.markers += held.reading.markers
+        self.clock += held.reading.clock
+
+    def forget(self, before: float, long_before: float, floor: int | None) -> None:
+        """Let go of what was read before a time; of what gave reason to look closer, later.
+
+        An answer can take longer than its prompt is of interest to anybody else.
+        """
+        while self._held and self._held[0].at < before:
+            held = self._held.popleft()
+            for part in held.parts:
+                rows = ensure(pl.read_parquet(part), _ASKED).filter(_suspicious(floor))
+                if rows.height:
+                    self._old.append((held.at, rows.with_columns(_at=pl.lit(held.at))))
+                part.unlink(missing_ok=True)
+        while self._old and self._old[0][0] < long_before:
+            self._old.popleft()
+
+    def old(self) -> list[pl.DataFrame]:
+        """Return the rows of longer ago that are still held."""
+        return [frame.drop("_at") for _, frame in self._old]
+
+    def restore(self, frames: list[pl.DataFrame], at: float) -> None:
+        """Take rows that an earlier run held."""
+        self._old += [(at, frame.with_columns(_at=pl.lit(at))) for frame in frames]
+
+    def begins(self) -> dict[str, dict[tuple[int, int], Place]]:
+        """Return where the oldest chunk of each file of each log began."""
+        oldest: dict[str, dict[tuple[int, int], Place]] = {}
+        for held in self._held:
+            of_log = oldest.setdefault(held.log, {})
+            of_log.setdefault((held.begin.device, held.begin.inode), held.begin)
+        return oldest
+
+    def suspects(self, floor: int | None) -> pl.DataFrame:
+        """Return the rows that give reason to look closer, and all that share an id with them.
+
+        Args:
+            floor: prompts of so many tokens or more do; None where no limit is known.
+
+        Returns:
+            Rows of parts with ``_at``, when each was read.
+        """
+        rows = self._rows()
+        near = rows.filter(_suspicious(floor)).select(IDS).collect()
+        for _ in range(
+            2
+        ):  # a gateway's id leads to decode's record, and that one's room to prefill's
+            near = rows.select(IDS).filter(_shares(near)).collect()
+        return rows.filter(_shares(near)).collect().rechunk()
+
+    def _rows(self) -> pl.LazyFrame:
+        """Return all rows that are held, those of longer ago as well."""
+        frames = [
+            pl.scan_parquet(part).with_columns(_at=pl.lit(held.at))
+            for held in self._held
+            for part in held.parts
+        ]
+        frames += [frame.lazy() for _, frame in self._old]
+        rows = pl.concat(frames or [pl.LazyFrame(schema=_KEPT)], how="diagonal_relaxed")
+        there = rows.collect_schema().names()
+        absent = [pl.lit(None, dtype=DTYPES[n]).alias(n) for n in _ASKED if n not in there]
+        return rows.with_columns(absent)
+
+    def reading(self, rows: pl.DataFrame, part: Path) -> Reading:
+        """Return a reading of some rows, as if nothing else had been read."""
+        rows.drop("_at").write_parquet(part)
+        found = Reading(parts=[part], capacity=list(self.capacity), markers=list(self.markers))
+        return replace(found, clock=Counter(self.clock))
+
+
+def _suspicious(floor: int | None) -> pl.Expr:
+    signs = [pl.col(name).fill_null(value=False) for name in _FLAGS]
+    signs += [
+        (pl.col(arrived) < pl.col(reserved)).fill_null(value=False)
+        for arrived, reserved in (_PAIRS[:2], _PAIRS[2:])
+    ]
+    signs.append(pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False))
+    if floor is not None:
+        signs.append((pl.max_horizontal(*_COUNTS) >= floor).fill_null(value=False))
+    return pl.any_horizontal(signs)
+
+
+def _shares(near: pl.DataFrame) -> pl.Expr:
+    named = pl.concat([near[name] for name in IDS[:2]]).drop_nulls().unique()
+    rooms = near["transfer_id"].drop_nulls().unique()
+    return pl.any_horizontal(
+        *(pl.col(name).is_in(named.implode()).fill_null(value=False) for name in IDS[:2]),
+        pl.col("transfer_id").is_in(rooms.implode()).fill_null(value=False),
+    )

@@ -1,0 +1,89 @@
+"""What a restart needs: how far each log was read, what was learnt of capacities, what was told.
+
+Places are those of the oldest rows that are still held: a restart reads a little again and
+knows by what it has told that nothing is told twice. No row of a request is in it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from forensics import schema
+from forensics.errors import UsageError
+from forensics.guard import checked
+from forensics.live.watch.follow import Place
+from forensics.output import write_private
+from forensics.sources.layout import KINDS
+
+
+class Learnt(msgspec.Struct, frozen=True):
+    """Rows of one kind, by column."""
+
+    columns: dict[str, list[Any]]
+
+
+class State(msgspec.Struct, frozen=True):
+    """The state of a watch."""
+
+    logs: dict[str, list[Place]] = {}
+    formats: dict[str, str] = {}
+    capacity: list[Learnt] = []
+    markers: list[Learnt] = []
+    clock: list[tuple[str, int, int]] = []
+    told: list[str] = []
+    suspects: list[Learnt] = []
+    version: int = 1
+
+
+def load(path: Path | None) -> State:
+    """Return the state of a file, or the first one where there is none.
+
+    Raises:
+        UsageError: the file holds none.
+    """
+    if path is None or not path.exists():
+        return State()
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=State)
+    except msgspec.MsgspecError:
+        raise UsageError(f"{path}: is no state of a watch; remove it to begin anew") from None
+
+
+def save(path: Path, state: State) -> None:
+    """Write a state, in one step."""
+    made = path.with_name(f".{path.name}.new")
+    made.unlink(missing_ok=True)
+    write_private(made, msgspec.json.encode(state))
+    made.replace(path)
+
+
+def learnt(frames: list[pl.DataFrame], kind: str) -> list[Learnt]:
+    """Return frames as they are kept, each held against what its kind may hold.
+
+    Raises:
+        PrivacyError: a row holds what its kind may not hold.
+    """
+    table = KINDS[kind].table
+    kept = []
+    for frame in frames:
+        absent = [
+            pl.lit(None, dtype=t).alias(n)
+            for n, t in table.dtypes.items()
+            if n not in frame.columns
+        ]
+        whole = frame.drop("file", strict=False).with_columns(absent).select(list(table.dtypes))
+        kept.append(
+            Learnt(checked(whole.cast(dict(table.dtypes.items())), table).to_dict(as_series=False))
+        )
+    return kept
+
+
+def frames(kept: list[Learnt], kind: str) -> list[pl.DataFrame]:
+    """Return what was kept as frames; they are of no file of this run."""
+    dtypes = KINDS[kind].table.dtypes
+    made = [pl.DataFrame(item.columns, schema=dtypes) for item in kept]
+    return [frame.with_columns(file=pl.lit(0, dtype=schema.ORIGIN["file"])) for frame in made]
