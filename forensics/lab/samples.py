@@ -13,6 +13,7 @@ from forensics.lab.plain import write_plain
 from forensics.lab.presets import incident
 from forensics.lab.records import LabRun
 from forensics.lab.simulation import simulate
+from forensics.lab.slots import write_slots
 from forensics.lab.truth import write_truth
 
 _DETECTED = micros("2026-09-09T09:00:00Z")
@@ -45,7 +46,7 @@ def _write_case(run: LabRun, out: Path, zone: str | None) -> None:
 
 
 SAMPLES: Mapping[str, Callable[[Path], None]] = MappingProxyType(
-    {"glm53": _glm53, "glm53-dirty": _glm53_dirty}
+    {"glm53": _glm53, "glm53-dirty": _glm53_dirty, "session-slots": write_slots}
 )
 """Every sample by name, as a function that writes it into a folder."""
 

@@ -15,6 +15,8 @@ from forensics.lab import SAMPLES, plain, write_sample
 
 ROOT = Path(__file__).parents[2] / "data" / "samples"
 POOL = 681_280
+INCIDENT = ("glm53", "glm53-dirty")
+"""The samples of one incident; the others have tests of their own."""
 
 
 def unpack(path: Path) -> bytes:
@@ -50,7 +52,7 @@ def records(name: str) -> list[tuple[str, dict]]:
     return found
 
 
-@pytest.mark.parametrize("name", list(SAMPLES))
+@pytest.mark.parametrize("name", INCIDENT)
 def test_155_affected_responses_all_longer_than_the_pool(name):
     affected = [row for row in table(name) if row["affected"] == "true"]
     assert len(affected) == len({row["request_id"] for row in affected}) == 155
@@ -63,7 +65,7 @@ def test_155_affected_responses_all_longer_than_the_pool(name):
     assert len({row["received_at"][:10] for row in affected}) == 14
 
 
-@pytest.mark.parametrize("name", list(SAMPLES))
+@pytest.mark.parametrize("name", INCIDENT)
 def test_over_limit_hand_offs_that_are_not_affected(name):
     others = [
         row
@@ -76,7 +78,7 @@ def test_over_limit_hand_offs_that_are_not_affected(name):
     assert Counter(row["transferred_pages"] for row in others)["1"] == 12, "left early"
 
 
-@pytest.mark.parametrize("name", list(SAMPLES))
+@pytest.mark.parametrize("name", INCIDENT)
 def test_no_prompt_lies_in_the_band_below_the_published_threshold(name):
     lengths = [
         row[column]
@@ -92,7 +94,7 @@ def test_both_samples_tell_of_the_same_answers():
     keys = ("request_id", "transfer_id", "tenant_id", "received_at", "decode_node")
     first, second = (
         {tuple(row[k] for k in keys) for row in table(name) if row["affected"] == "true"}
-        for name in ("glm53", "glm53-dirty")
+        for name in INCIDENT
     )
     assert first == second
 
