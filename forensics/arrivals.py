@@ -1,6 +1,6 @@
 """When a request came: what the client's side says, else an engine, else the earliest time logged.
 
-An engine that logs a request at its end, or while it runs, bounds the arrival from above
+Who logs a request at its end, or while it waits or runs, bounds the arrival from above
 only. Such a time is kept for want of a better one, and marked.
 """
 
@@ -24,7 +24,7 @@ LONGEST = 86_400_000_000
 EARLIEST = "earliest_at"
 """Column of the earliest time of any engine; one clock before the window's end is enough."""
 CLIENT = ("gateway", "joined")
-"""Hops whose time is the request's, whatever engines logged."""
+"""Hops whose arrival is the request's, whatever engines logged."""
 ENGINES = ("decode", ENGINE_HOP, "prefill")
 """The others, in the order in which their arrivals are believed."""
 _HOPS = (*CLIENT, *ENGINES)
@@ -45,18 +45,18 @@ def folded(columns: Collection[str]) -> list[pl.Expr]:
         columns: names ``column@hop``; each is the earliest of its hop.
     """
     arrived = ARRIVED.name if _of(ARRIVED.name, _HOPS, columns) else "received_at"
-    client = _of("received_at", CLIENT, columns)
-    came, seen = _of(arrived, ENGINES, columns), _of("received_at", ENGINES, columns)
+    client, came = _of(arrived, CLIENT, columns), _of(arrived, ENGINES, columns)
+    engines = _of("received_at", ENGINES, columns)
     if arrived == "received_at":
         never = pl.lit(value=False)
         doubts = [never.alias(TIMED_LATE), never.alias(BEFORE_LOGGED)]
-        return [_first([*client, *came]).alias("received_at"), *doubts, _earliest(client, seen)]
-    known = _first([*client, *came])
+        return [_first([*client, *came]).alias("received_at"), *doubts, _earliest(client, engines)]
+    known, seen = _first([*client, *came]), _of("received_at", _HOPS, columns)
     at = pl.coalesce([*client, *came, pl.min_horizontal(seen)]) if seen else known
     late = known.is_null() & at.is_not_null()
     by_prefill = _first(_of("received_at", ["prefill"], columns)).is_not_null()
     doubts = [late.alias(TIMED_LATE), (late & ~by_prefill).alias(BEFORE_LOGGED)]
-    return [at.alias("received_at"), *doubts, _earliest(client, seen)]
+    return [at.alias("received_at"), *doubts, _earliest(client, engines)]
 
 
 def _of(name: str, hops: Iterable[str], columns: Collection[str]) -> list[pl.Expr]:

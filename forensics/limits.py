@@ -5,12 +5,14 @@ span all readings where the node is unknown (all prefill limits in force), the t
 unknown (all limits the node ever had), the clock's zone was assumed, or what was
 reported of the node differs. Where a request came to prefill some time before it was first
 logged, they span all limits until then. ``limit_low`` is null where one of them is not known;
-``limit_unseen`` says so of a request that was logged late, beside those that are.
+``limit_unseen`` says so of a request that was logged late or at its end alone, beside those
+that are. What a request's own refusal quotes was the limit, whatever else is known of its node.
 """
 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Collection
 
 import polars as pl
 
@@ -18,6 +20,8 @@ from forensics.arrivals import BEFORE_LOGGED, LONGEST
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
+from forensics.columns import ensure
+from forensics.schema import REFUSAL_LIMIT
 
 ADDED = (
     "limit_low",
@@ -41,8 +45,8 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
         threshold: stated threshold in tokens; prompts longer than it are over, on
             every node, whatever the logs say of pools.
     """
-    late = pl.col(BEFORE_LOGGED) if BEFORE_LOGGED in requests.columns else pl.lit(value=False)
-    rows = requests.select("prefill_node", "decode_node", "received_at", "assumed", late=late)
+    whole = ensure(requests, ["reserved_at", "released_at", "finished_at"])
+    rows = whole.select("prefill_node", "decode_node", "assumed", *_times(requests.columns))
     rows = rows.with_row_index("_row")
     prefill = in_force(rows, epochs, "prefill_node", _OF_PREFILL)
     decode = in_force(rows, epochs, "decode_node", _OF_DECODE)
@@ -55,8 +59,39 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
             limit_low=limit, limit_high=limit, limit_basis=basis, limit_unseen=pl.lit(value=False)
         )
     else:
-        found = _spans(found, epochs)
+        found = _as_refused(_spans(found, epochs), requests)
     return requests.hstack(found.select(ADDED))
+
+
+def _times(columns: Collection[str]) -> list[pl.Expr]:
+    """The time that a request is judged by, and whether it had come to prefill before.
+
+    Where no arrival was logged it is the first time that was. Decode takes pages as a
+    request comes; it gives them back, and an answer ends, some time after.
+    """
+    late = pl.col(BEFORE_LOGGED) if BEFORE_LOGGED in columns else pl.lit(value=False)
+    at, taken = pl.col("received_at"), pl.col("reserved_at")
+    ends = pl.min_horizontal("released_at", "finished_at")
+    ended = at.is_null() & ends.is_not_null() & ~(taken <= ends).fill_null(value=False)
+    return [pl.coalesce(at, pl.min_horizontal(taken, ends)), (late | ended).alias("late")]
+
+
+def _as_refused(found: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
+    """Take the limit of a request that was refused from its own refusal."""
+    if REFUSAL_LIMIT not in requests.columns:
+        return found
+    own = pl.col(REFUSAL_LIMIT)
+    told = {
+        "limit_low": own,
+        "limit_high": own,
+        "limit_basis": pl.lit("quoted in its own refusal"),
+        "limit_unseen": pl.lit(value=False),
+    }
+    rows = found.with_columns(requests[REFUSAL_LIMIT])
+    return rows.with_columns(
+        pl.when(own.is_not_null()).then(value).otherwise(name).alias(name)
+        for name, value in told.items()
+    )
 
 
 _OF_PREFILL = {

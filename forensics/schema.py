@@ -173,6 +173,7 @@ CAPACITY_COLUMNS: tuple[Column, ...] = (
         codes=("sorted-sweep", "lifo", "fifo", "unknown"),
     ),
     Column("config", "config", "settings that move a pool, `key=value` joined by `;`"),
+    Column("gate", "flag", "a gate asked the running engine for this record, and it passed"),
 )
 
 MARKER_COLUMNS: tuple[Column, ...] = (
@@ -185,11 +186,14 @@ MARKER_COLUMNS: tuple[Column, ...] = (
 
 OBSERVATION_COLUMNS: tuple[Column, ...] = (*REQUEST_COLUMNS, HOP)
 
+REFUSAL_LIMIT = "refusal_limit_tokens"
+"""Column of the limit that a request's own refusal quotes."""
 TIMED_LATE = "timed_late"
 """Column that says that ``received_at`` is a bound of the arrival and not the arrival."""
 
 ENGINE_COLUMNS: tuple[Column, ...] = (
     Column("transfer_mb", "measure", "MiB that prefill says it sent, per rank", "prefill"),
+    Column(REFUSAL_LIMIT, "count", "the limit that its own refusal quotes, tokens", "prefill"),
     Column(
         "kv_checksum_mismatch",
         "flag",
@@ -263,6 +267,7 @@ ACTIVITY_COLUMNS: tuple[Column, ...] = (
     Column("hop", "code", "side of the batch", codes=("prefill", "decode")),
     Column("at", "time", "start of the quarter of an hour"),
     Column("batches", "count", "batch lines"),
+    Column("lines", "count", "a number made of them: the same lines have the same"),
     Column("sequences", "count", "sequences that began (prefill) or ran (decode), summed"),
     Column("tokens", "count", "new tokens of prefill batches, summed, page-rounded as logged"),
     Column("single_page_batches", "count", "batches of one sequence and at most one page"),

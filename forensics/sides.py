@@ -10,7 +10,7 @@ import polars as pl
 
 from forensics.columns import ensure
 from forensics.roles import SIDE_OF, of_both_sides, roles_at
-from forensics.schema import ENGINE_HOP
+from forensics.schema import ENGINE_HOP, REFUSAL_LIMIT
 
 _OTHER = {"prefill": "decode", "decode": "prefill"}
 _NODE = {"prefill": "prefill_node", "decode": "decode_node"}
@@ -118,7 +118,7 @@ def _on_one_side(frame: pl.DataFrame) -> pl.DataFrame:
             for names, value in ((_NODE, node), (_COUNT, count))
         ]
     kept = dict.fromkeys(_COMPUTED, hop == "prefill") | dict.fromkeys(_END, hop != "prefill")
-    kept["completion_tokens"] = hop == "decode"
+    kept |= {"completion_tokens": hop == "decode", REFUSAL_LIMIT: hop != "decode"}
     changed += [
         pl.when(left | here).then(name).alias(name)
         for name, here in kept.items()

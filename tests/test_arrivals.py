@@ -217,3 +217,110 @@ def test_without_a_client_one_engines_clock_in_the_window_keeps_it_in_scope(
         incident=WINDOW,
     )
     assert only(case)["tier"] == tier
+
+
+REFUSED = (
+    "[2026-08-28 03:15:00 DP0 TP0 EP0] Input length (700000 tokens) exceeds the maximum allowed "
+    "length (681274 tokens). Use a shorter input or enable --allow-auto-truncate., self.rid='r'"
+)
+OVER_POOL = "[2026-08-28 03:15:00 TP0] Request r exceeds the maximum number of tokens: 700000 > 9"
+
+
+@pytest.mark.parametrize("line", [REFUSED, OVER_POOL])
+def test_a_refusal_right_after_the_window_may_be_of_a_request_that_came_before(
+    node_logs: NodeLogs, line: str
+) -> None:
+    row = only(node_logs({"prefill-0": [*boot("03:12", 681_280), line]}, WINDOW))
+    assert (row["tier"], row["rung"]) == ("possible", "triggered")
+    assert "arrival_unknown" in row["reasons"]
+
+
+def test_no_answer_takes_a_day(node_logs: NodeLogs) -> None:
+    late = REFUSED.replace("08-28", "08-29"), REFUSED.replace("28 03:15:00", "29 03:14:59")
+    for line, tier in zip(late, ("ruled_out", "possible"), strict=True):
+        row = only(node_logs({"prefill-0": [*boot("03:12", 681_280), line]}, WINDOW))
+        assert (row["tier"], "out_of_scope" in row["reasons"]) == (tier, tier == "ruled_out")
+
+
+@pytest.mark.parametrize(
+    ("log", "lines", "tier"),
+    [
+        (
+            "epp",
+            [
+                {"level": "info", "ts": "2026-08-28T03:15:01Z", "msg": "Request handled"}
+                | {"x-request-id": "r", "incomingModelName": "m", "endpoint": "10.0.0.1:80"}
+            ],
+            "not_assessable",
+        ),
+        (
+            "epp",
+            [
+                {"level": "info", "ts": f"2026-08-28T03:{at}Z", "msg": message}
+                | {"x-request-id": "r", "incomingModelName": "m", "endpoint": "10.0.0.1:80"}
+                for at, message in (("15:01", "Request handled"), ("15:00", "EPP received request"))
+            ],
+            "ruled_out",
+        ),
+        (
+            "lookup_hashes_1",
+            [
+                {"timestamp": ENTRY + 61, "request_id": "r-1", "seq_len": 9, "chunk_hashes": ["c"]}
+                | {"model_name": "m"}
+            ],
+            "not_assessable",
+        ),
+        (
+            "router",
+            [
+                {"timestamp": "2026-08-28T03:15:01Z", "level": "INFO", "target": "smg::response"}
+                | {"message": "finished processing request"}
+                | {"span": {"uri": "/generate", "request_id": "r", "status_code": "200"}}
+            ],
+            "not_assessable",
+        ),
+    ],
+    ids=["llm-d", "llm-d, arrival too", "lookup", "router without a latency"],
+)
+def test_what_a_router_or_a_cache_logs_later_is_no_arrival(
+    node_logs: NodeLogs, log: str, lines: list[dict[str, Any]], tier: str
+) -> None:
+    row = only(node_logs({f"{log}.jsonl": [json.dumps(line) for line in lines]}, WINDOW))
+    assert (row["tier"], "out_of_scope" in row["reasons"]) == (tier, tier == "ruled_out")
+
+
+@pytest.mark.parametrize(
+    ("times", "tier"),
+    [
+        ({"finished_at": "2026-08-28T03:20:00Z"}, "not_assessable"),
+        ({"released_at": "2026-08-28T03:20:00Z"}, "not_assessable"),
+        ({"finished_at": "2026-08-29T03:18:00Z"}, "ruled_out"),
+        ({"received_at": "2026-08-28T03:18:00Z"}, "ruled_out"),
+        ({"reserved_at": "2026-08-28T03:18:00Z"}, "ruled_out"),
+    ],
+)
+def test_an_end_after_the_first_known_boot_is_of_an_arrival_before_it_may_be(
+    case_of: CaseOf, times: dict[str, str], tier: str
+) -> None:
+    pool = {"node": "p", "role": "prefill", "pool_tokens": 2_000_000, "engine": "sglang"}
+    row = only(
+        case_of(
+            pool | {"effective_at": "2026-08-28T03:17:00Z"},
+            {"request_id": "r", "prefill_node": "p", "prompt_tokens": LONG, "http_status": 200}
+            | times,
+        )
+    )
+    assert (row["tier"], "below_limit" in row["reasons"]) == (tier, tier == "ruled_out")
+
+
+def test_a_boot_before_the_end_of_an_answer_spans_its_limit(case_of: CaseOf) -> None:
+    pool = {"node": "p", "role": "prefill", "engine": "sglang"}
+    row = only(
+        case_of(
+            pool | {"pool_tokens": 681_280, "effective_at": "2026-08-26T00:00:00Z"},
+            pool | {"pool_tokens": 2_000_000, "effective_at": "2026-08-28T03:17:00Z"},
+            {"request_id": "r", "prefill_node": "p", "prompt_tokens": LONG, "http_status": 200}
+            | {"finished_at": "2026-08-28T03:20:00Z"},
+        )
+    )
+    assert (row["tier"], row["reasons"]) == ("possible", ["limit_uncertain"])

@@ -1,5 +1,6 @@
 """A rejection alone shows no answer, and names no decode node."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -62,3 +63,31 @@ def test_a_decode_node_may_refuse_too(node_logs: NodeLogs) -> None:
     (row,) = node_logs({"n-01": lines}, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
     assert (row["prefill_node"], row["decode_node"]) == (None, "n-01/dp0")
     assert "rejected_but_served" not in row["reasons"]
+
+
+POOL = "[2026-09-01 11:0{}:00 TP0] max_total_num_tokens={}, context_len=1048576"
+
+
+def test_the_limit_of_a_refused_request_is_the_one_that_its_refusal_quotes(
+    node_logs: NodeLogs,
+) -> None:
+    lines = [POOL.format(0, 681_280), POOL.format(1, 900_000), LINE]
+    (row,) = node_logs({"n-01": lines}, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
+    assert row["input_limit_tokens"] == 681_274
+    assert "over_limit" in row["reasons"]
+    assert "limit_uncertain" not in row["reasons"]
+
+
+def test_a_client_that_counts_fewer_tokens_does_not_undo_a_refusal(node_logs: NodeLogs) -> None:
+    gateway = {"request_id": "r", "hop": "gateway", "received_at": REFUSED["received_at"]}
+    logs = {"n-01": [LINE], "g.ndjson": [json.dumps(gateway | {"prompt_tokens": 600_000})]}
+    (row,) = node_logs(logs, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
+    assert row["prompt_tokens"] == 600_000
+    assert (row["tier"], row["input_limit_tokens"]) == ("possible", 681_274)
+
+
+def test_what_decode_refuses_by_is_no_limit_of_prefills(node_logs: NodeLogs) -> None:
+    prefill = [ROLE.format("prefill"), POOL.format(1, 900_000)]
+    logs = {"d-01": [ROLE.format("decode"), LINE], "p-01": prefill}
+    (row,) = node_logs(logs, '[logs]\ntimezone = "UTC"').requests.polars().to_dicts()
+    assert row["input_limit_tokens"] == 899_994

@@ -6,6 +6,7 @@ import polars as pl
 
 from forensics.findings.base import Finding
 from forensics.findings.count_mismatch import COUNT_MISMATCH
+from forensics.schema import REFUSAL_LIMIT
 
 _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
 """The larger count: a gateway's own tokenizer may count fewer than the engine rejected by."""
@@ -13,13 +14,16 @@ _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
 _most = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
 """Prefill's own count is what it rejects by; alone it shows no prompt to be below."""
 
+_refused = (pl.col(REFUSAL_LIMIT) == pl.col("limit_high")).fill_null(value=False)
+"""Prefill itself said that the prompt is over: a count of another hop does not undo it."""
+
 _NEEDS = ("prompt_tokens", "input_limit_tokens")
 
 OVER_LIMIT = Finding(
     code="over_limit",
     weight="limit",
     needs=_NEEDS,
-    expression=_most >= pl.col("limit_high"),
+    expression=(_most >= pl.col("limit_high")) | _refused,
     meaning="the prompt is at or over the smallest one that prefill rejects",
     does_not_prove="that it was rejected, or handed on after a rejection",
 )
@@ -51,6 +55,7 @@ BELOW_LIMIT = Finding(
     & (_most < pl.col("limit_low") - pl.col("slack_tokens"))
     & pl.col("received_at").is_not_null()
     & ~pl.col("limit_unseen")
+    & ~_refused
     & ~COUNT_MISMATCH.expression.fill_null(value=False),
     meaning="prompt, limit and time are known, and the prompt is below the limit",
     does_not_prove="anything under a write fault, or about another trigger",

@@ -82,5 +82,8 @@ def _batch(batch: Batch, context: Context, parsed: Parsed) -> None:
     )
     raw_columns = {name: shown[name] for name in shown.columns}
     hop = pl.repeat(ENGINE_HOP, rows.height, dtype=pl.String, eager=True)
-    raw = Raw(raw_columns, rows["line"], None, context.node, require_zone=False, hop=hop)
+    # A prompt is looked up when its turn has come, which may be long after it came.
+    late = pl.repeat(True, rows.height, dtype=pl.Boolean, eager=True)
+    node_of = context.node
+    raw = Raw(raw_columns, rows["line"], None, node_of, require_zone=False, hop=hop, late=late)
     add(raw, context, parsed, only="observations")

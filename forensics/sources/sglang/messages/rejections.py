@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.schema import ENGINE_HOP
+from forensics.schema import ENGINE_HOP, REFUSAL_LIMIT, TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.message import COUNT, LONG_ID, QUOTE, Message, Rows, number
 
@@ -12,21 +12,26 @@ _BY = rf", self\.rid={QUOTE}(?<rid>{LONG_ID}){QUOTE}$"
 _OTHER_RANK = "rejection line of another tensor rank"
 
 
-def _refused(rows: Rows, code: str, tokens: str = "tokens", hop: str = ENGINE_HOP) -> None:
+def _refused(
+    rows: Rows, code: str, *more: pl.Expr, tokens: str = "tokens", hop: str = ENGINE_HOP
+) -> None:
     rows.kept.observe(
         pl.col("rid").alias("request_id"),
+        # The engine refuses when it comes to a request, which had arrived before.
         pl.col("local").alias("received_at"),
+        pl.lit(value=True).alias(TIMED_LATE),
         *([pl.col("identity").alias("prefill_node")] if hop != "decode" else []),
         pl.col("identity").alias("decode_node"),
         *([number(tokens).alias("prompt_tokens")] if tokens else []),
         pl.lit(value=True).alias("rejected"),
         pl.lit(code).alias("rejection_code"),
         pl.lit(hop).alias("hop"),
+        *more,
     )
 
 
 def _over_limit(rows: Rows) -> None:
-    _refused(rows, "input_too_long")
+    _refused(rows, "input_too_long", number("limit").alias(REFUSAL_LIMIT))
     rows.fact("limit", ranked=False, input_limit_tokens=number("limit"))
 
 
