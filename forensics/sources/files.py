@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from forensics.errors import NoInputError
-from forensics.sources import evidence_set, nodes
+from forensics.sources import evidence_set, nodes, setnodes
 from forensics.sources.archives.listing import Contents, Member, contents
 from forensics.sources.copies import copies
 from forensics.sources.evidence_set import Stored
@@ -53,7 +53,9 @@ class Input:
 
 
 def expand(
-    *logs: str | os.PathLike[str], leave_out: Path | None = None, but: Path | None = None
+    *logs: str | os.PathLike[str],
+    leave_out: Path | Sequence[Path] | None = None,
+    but: Path | None = None,
 ) -> list[Input]:
     """Return the files behind paths, folders, globs and ``-``, each once, in name order.
 
@@ -62,7 +64,7 @@ def expand(
 
     Args:
         logs: what the user named.
-        leave_out: the incident file, which may lie beside the logs and is none.
+        leave_out: the incident file and what it names, which may lie beside the logs and are none.
         but: an evidence set that is being written, which may lie there as well.
 
     Raises:
@@ -71,6 +73,8 @@ def expand(
     """
     if not logs:
         raise NoInputError("no log was named")
+    own = [leave_out] if isinstance(leave_out, Path) else leave_out or ()
+    omitted = {path.resolve() for path in own}
     found: dict[str, Path | None] = {}
     sets: dict[str, Path] = {}
     for log in logs:
@@ -79,7 +83,7 @@ def expand(
             if path is not None and path.is_dir():
                 if but is None or path.resolve() != but.resolve():
                     sets.setdefault(os.path.realpath(path), path)
-            elif path is None or leave_out is None or path.resolve() != leave_out.resolve():
+            elif path is None or path.resolve() not in omitted:
                 found.setdefault(STDIN if path is None else str(path), path)
     if not found and not sets:
         raise NoInputError("no log was named")
@@ -149,10 +153,15 @@ def with_nodes(inputs: Sequence[Input], held: Mapping[str, str] | None = None) -
     """Give inputs the nodes that their paths name, none of two machines.
 
     Args:
-        inputs: all inputs of a run; what an evidence set holds keeps its node.
+        inputs: all inputs of a run; what one evidence set holds keeps its node.
         held: nodes of further logs by their names, which are not read.
     """
-    known = {s.name: s.stored.log.node for s in inputs if s.stored is not None}
+    own = setnodes.told_apart([(s.name, s.stored) for s in inputs if s.stored is not None])
+    inputs = [
+        replace(s, node=own[s.stored.folder, s.stored.key]) if s.stored is not None else s
+        for s in inputs
+    ]
+    known = {s.name: s.node for s in inputs if s.stored is not None}
     raw = [s.name for s in inputs if s.archive is None and s.stored is None]
     unsure = nodes.doubtful(raw)
     files = {s.name: s.path for s in inputs if s.name in unsure and s.path and s.member is None}

@@ -2,7 +2,8 @@
 
 Rows keep the columns of the schema and where they stand in their file; the file itself
 is the input that the Parquet file is named after. Values are what the readers kept:
-times are integer microseconds, and those marked ``naive`` still lack their zone.
+times are integer microseconds, and those marked ``naive`` still lack their zone; those of
+the year 4 lack their year (:mod:`forensics.years`).
 """
 
 from __future__ import annotations

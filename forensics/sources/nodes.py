@@ -56,6 +56,14 @@ def place(name: str) -> tuple[str, Home]:
     return of(name), folders
 
 
+def folders(path: str) -> Home:
+    """Return the parts of a folder's path without the days that it names."""
+    above = _DAYS.sub("", f"{path}/").rstrip("/")
+    parts = PurePath(above).parts
+    last = _ROTATION.sub("", parts[-1]) if parts else ""
+    return (*parts[:-1], last) if last else parts[:-1]
+
+
 def doubtful(names: Iterable[str]) -> set[str]:
     """Return the paths that name one node from several places."""
     homes: dict[str, set[Home]] = {}
@@ -83,7 +91,7 @@ def told_apart(
     own: dict[tuple[str, Home], str] = {}
     for node, others in homes.items():
         ends = Counter(home[-depth:] for home in others for depth in range(1, len(home) + 1))
-        own |= {(node, home): _named(node, home, ends) for home in others if len(others) > 1}
+        own |= {(node, home): named(node, home, ends) for home in others if len(others) > 1}
         own |= {(node, home): node for home in others if len(others) == 1}
     taken = set(settled.values())
     own = {p: f"top-{node}" if node in taken and not p[1] else node for p, node in own.items()}
@@ -91,8 +99,14 @@ def told_apart(
     return {name: own[found] for name, found in places.items()}
 
 
-def _named(node: str, home: Home, ends: Mapping[Home, int]) -> str:
-    """Name a machine by the end of its path that no other of the same name has."""
+def named(node: str, home: Home, ends: Mapping[Home, int]) -> str:
+    """Name a machine by the end of its path that no other of the same name has.
+
+    Args:
+        node: what all of them go by.
+        home: its folders.
+        ends: how many of them have each end of a path.
+    """
     if not home:
         return node
     depths = range(1, len(home))

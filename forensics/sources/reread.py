@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -59,12 +60,15 @@ def read(source: Input, shard: Shard, reading: Reading, progress: Progress) -> N
         return
     ledger = ledger_of(source.stored)
     context = Context(shard.incident, source.number, source.name, source.label)
-    reading.files.append(ledger.facts(source.number, source.name))
-    reading.clock += ledger.clock_counts()
+    plain = (ledger.format or "").startswith("plain-")
+    node = _Node(ledger.node, source.node or ledger.node, plain)
+    reading.files.append(replace(ledger.facts(source.number, source.name), node=node.new))
+    for (name, offset), times in ledger.clock_counts().items():
+        reading.clock[node.name(name), offset] += times
     parts = Parts(shard.folder, source.number)
     try:
         for kind, files in _together(source.stored.folder, ledger):
-            rows = _rows(files, ledger.columns[kind], source.number)
+            rows = node.renamed(_rows(files, ledger.columns[kind], source.number))
             progress(sum(map(len, files)), rows.height)
             if kind in _SMALL:
                 getattr(reading, kind).append(rows)
@@ -73,6 +77,38 @@ def read(source: Input, shard: Shard, reading: Reading, progress: Progress) -> N
     finally:
         reading.parts += parts.close()
 
+
+@dataclass(frozen=True)
+class _Node:
+    """The node of an input, as its set has it and as this run does.
+
+    A plain record names engines itself: only whose log it is in is told by the path.
+    """
+
+    old: str
+    new: str
+    named_in_records: bool
+
+    def name(self, node: str) -> str:
+        """Return the name of an engine of the input."""
+        if node == self.old or node.startswith(f"{self.old}/"):
+            return self.new + node[len(self.old) :]
+        return node
+
+    def renamed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows with its engines under their new name."""
+        if self.old == self.new:
+            return rows
+        names = ["source_node", *([] if self.named_in_records else _NODES)]
+        return rows.with_columns(self._renamed(name) for name in names if name in rows.columns)
+
+    def _renamed(self, column: str) -> pl.Expr:
+        own = pl.col(column).eq(self.old) | pl.col(column).str.starts_with(f"{self.old}/")
+        rest = pl.col(column).str.slice(len(self.old))
+        return pl.when(own).then(pl.lit(self.new) + rest).otherwise(column).alias(column)
+
+
+_NODES = ("node", "prefill_node", "decode_node")
 
 _BYTES = 32 << 20
 """Of Parquet that is decoded at a time: many small files in one go, large ones one by one."""

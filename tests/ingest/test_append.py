@@ -34,12 +34,6 @@ def test_in_two_steps_as_at_once_whatever_the_order(small_logs, tmp_path, kit):
         kit.same(kit.held(out), whole)
 
 
-def test_the_number_of_processes_does_not_matter(small_logs, tmp_path, kit):
-    for workers in ("1", "2"):
-        kit.ingest(small_logs, out=tmp_path / workers, options=("--workers", workers))
-    kit.same(kit.held(tmp_path / "1"), kit.held(tmp_path / "2"))
-
-
 def test_two_sets_as_logs_make_the_set_of_both(small_logs, tmp_path, kit):
     files = sorted(small_logs.iterdir())
     kit.ingest(small_logs, out=tmp_path / "at once")

@@ -82,7 +82,7 @@ def steps(whole: dict[str, bytes]) -> int:
     return len(whole) - 2 + 2
 
 
-@pytest.mark.parametrize("share", [0.3, 0.9])
+@pytest.mark.parametrize("share", [0.6, pytest.param(0.9, marks=pytest.mark.long)])
 def test_killed_while_it_writes(share, logs, whole, tmp_path, kit):
     killed_and_gone_on(round(share * steps(whole)), logs, tmp_path / "set", whole, kit)
 
@@ -116,21 +116,53 @@ def test_killed_before_any_write(logs, whole, tmp_path, kit):
         go_on(logs, tmp_path / f"set {step}", whole, kit)
 
 
+def killed_at(moment: float, *arguments: Path | str) -> bool:
+    """Kill an ingest after so many seconds; tell whether it was still at work."""
+    process = start(NEVER, *arguments)
+    try:
+        process.communicate(timeout=moment)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return True
+    return False
+
+
+def seconds(*arguments: Path | str) -> float:
+    """How long such a run takes where nobody kills it."""
+    begun = time.monotonic()
+    start(NEVER, *arguments).communicate()
+    return time.monotonic() - begun
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_killed_again_and_again_at_any_moment(seed, small_logs, tmp_path, kit):
     rng, out = random.Random(seed), tmp_path / "set"
     kit.ingest(small_logs, out=tmp_path / "whole")
     workers = ("--workers", str(1 + seed % 2))
-    begun = time.monotonic()
-    start(NEVER, small_logs, "-o", tmp_path / "timed", *workers).communicate()
-    whole = time.monotonic() - begun
+    whole = seconds(small_logs, "-o", tmp_path / "timed", *workers)
     for _ in range(4):
-        process = start(NEVER, small_logs, "-o", out, *workers)
-        try:
-            process.communicate(timeout=rng.uniform(0.3, 1) * whole)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
+        killed_at(rng.uniform(0.3, 1) * whole, small_logs, "-o", out, *workers)
     assert kit.ingest(small_logs, out=out) == 3
     kit.same(kit.held(out), kit.held(tmp_path / "whole"))
+
+
+@pytest.mark.long
+def test_killed_at_twenty_random_moments(small_logs, tmp_path, kit):
+    rng, at_work = random.Random(21), 0
+    kit.ingest(small_logs, out=tmp_path / "whole")
+    expected = kit.held(tmp_path / "whole")
+    took = seconds(small_logs, "-o", tmp_path / "timed")
+    for number in range(20):
+        out = tmp_path / f"run {number}" / "set"
+        out.parent.mkdir()
+        moment = took * rng.uniform(*((0.1, 0.6) if number < 5 else (0.6, 1.0)))
+        if killed_at(moment, small_logs, "-o", out):
+            at_work += 1
+            # Killed after its last write, it is whole; before that it passes for nothing.
+            assert run(["scope", str(out), "-q"]) in ((3, 4) if out.exists() else (4,))
+        assert kit.ingest(small_logs, out=out) == 3
+        kit.same(kit.held(out), expected)
+        assert [path.name for path in out.parent.iterdir()] == ["set"]
+    assert at_work >= 10, "most moments must fall into the run"

@@ -12,7 +12,10 @@ from forensics.cli import run
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 
 
-@pytest.mark.parametrize(("sample", "code"), [("glm53", 0), ("glm53-dirty", 3)])
+@pytest.mark.parametrize(
+    ("sample", "code"),
+    [pytest.param("glm53", 0, marks=pytest.mark.long), ("glm53-dirty", 3)],
+)
 def test_the_samples(sample, code, tmp_path, kit):
     logs, options = SAMPLES / sample / "logs", ("-i", str(SAMPLES / sample / "incident.toml"))
     assert kit.ingest(logs, out=tmp_path / "set", options=options) == code
