@@ -1,8 +1,9 @@
 """Batch lines per node and hour: that an engine worked, where its requests were not logged.
 
 No batch line names a request, and not every version prints them: their absence says
-nothing. A node that ran batches in an hour without a record of a request has work in it
-that these logs cannot account for.
+nothing. The same lines of a quarter of an hour in two files are those of a copy. A node
+that ran batches in an hour without a record of a request has work in it that these logs
+cannot account for.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from forensics.clock import Clocks
 
 HOUR = 3_600_000_000
 _COUNTED = ("batches", "sequences", "single_page_batches")
+_PLACE = ("node", "hop", "at")
 HOURLY: dict[str, pl.DataType] = {
     "node": pl.String(),
     "hop": pl.String(),
@@ -33,12 +35,16 @@ def hourly(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
         **schema.dtypes(schema.ACTIVITY_COLUMNS),
         "naive": pl.Boolean(),
         "source_node": pl.String(),
+        "file": pl.Int32(),
     }
     frame = pl.concat([pl.DataFrame(schema=wanted), *found], how="diagonal_relaxed")
     frame = clocks.resolve(frame, ["at"]).filter(pl.col("at").is_not_null())
+    # A file is read in blocks, which may part a quarter of an hour anywhere.
+    summed = [pl.col(name).fill_null(0).sum().cast(pl.Int64) for name in (*_COUNTED, "lines")]
+    frame = frame.group_by(*_PLACE, "file").agg(summed).unique([*_PLACE, *_COUNTED, "lines"])
     hour = (pl.col("at") // HOUR) * HOUR
     counted = frame.group_by("node", "hop", hour.alias("hour")).agg(
-        pl.col(name).fill_null(0).sum().cast(pl.Int64) for name in _COUNTED
+        pl.col(name).sum() for name in _COUNTED
     )
     return counted.select(*HOURLY).sort("node", "hop", "hour", nulls_last=False)
 

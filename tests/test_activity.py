@@ -145,3 +145,13 @@ def test_quarters_add_up_to_hours_of_utc_in_any_split() -> None:
     assert whole["hour"].to_list() == [-2 * HOUR, -HOUR]
     assert whole["batches"].to_list() == [8, 8]
     assert whole["sequences"].to_list() == [20, 20]
+
+
+def test_a_rotated_copy_counts_once_and_a_log_in_two_parts_twice(node_logs: NodeLogs) -> None:
+    lines = [prefill_batch(3, minute=at) for at in range(10)] + [decode_batch(3), stats(3)]
+    whole = hours(node_logs({"decode-01": lines}))
+    copied = {"decode-01": lines, "decode-01.log.1": lines, "decode-01.log.2": lines[:5]}
+    parted = {"decode-01": lines[5:], "decode-01.log.1": lines[:5]}
+    assert whole == hours(node_logs(parted)) == [(3, 1, 1, 3), (3, 0, 10, 20)]
+    # The start of a quarter of an hour is told from another's by nothing but its lines.
+    assert hours(node_logs(copied)) == [(3, 1, 1, 3), (3, 0, 15, 30)]

@@ -17,7 +17,8 @@ def activity(read):
         assert seen.facts.kept == len(lines)
         rows = pl.concat(seen.reading.activity, how="diagonal_relaxed")
         found = rows.sort("node", "hop", "at").to_dicts()
-        return [{k: v for k, v in row.items() if v is not None} for row in found]
+        aside = ("file", "lines")
+        return [{k: v for k, v in row.items() if v is not None and k not in aside} for row in found]
 
     return run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
 
 import polars as pl
 
@@ -55,6 +55,7 @@ def _count(rows: Rows, hop: str) -> None:
             *(pl.col(name) for name in _SUMMED),
             "naive",
             pl.lit(node).alias("source_node"),
+            pl.lit(rows.context.number, dtype=pl.Int32).alias("file"),
         )
     )
 
@@ -75,8 +76,16 @@ _NUMBERS = [
     pl.col("usage").cast(pl.Float64, strict=False),
 ]
 _SINGLE = (pl.col("sequences") == 1) & (pl.col("tokens") <= _PAGE) & (pl.col("cached") == 0)
+_PRIME = 2_147_483_647
+_LINE = reduce(
+    lambda sofar, name: (sofar * 1_000_003 + pl.col(name).fill_null(0)) % _PRIME,
+    ("sequences", "tokens", "cached", "used", "retracted"),
+    pl.col("local") // 1_000 % _PRIME,
+)
+"""A number made of a line's figures and its time."""
 _SUMS = [
     pl.len().cast(pl.Int64).alias("batches"),
+    _LINE.sum().alias("lines"),
     pl.sum("sequences"),
     pl.when(pl.col("tokens").count() > 0).then(pl.sum("tokens")).alias("tokens"),
     pl.when(pl.col("tokens").count() > 0)
@@ -89,6 +98,7 @@ _SUMS = [
 _QUARTER = pl.col("local") // QUARTER_HOUR * QUARTER_HOUR
 _SUMMED = (
     "batches",
+    "lines",
     "sequences",
     "tokens",
     "single_page_batches",
