@@ -263,3 +263,31 @@ def test_a_tenant_path_that_is_read_as_something_else_is_an_error(log, path):
 
     with pytest.raises(IncidentError):
         log(received(), tenant_from=[path])
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "[2026-02-03 04:08:01] ",
+        "2026-02-03 04:08:01] ",
+        "(SGLangActor pid=123, ip=10.0.0.1) [2026-02-03 04:08:01] ",
+        "[2026-02-03 04:08:01][request_logger.py:159][INFO]: ",
+        "2026-02-03T04:08:01.938649Z  INFO request_logger.log_finished_request: ",
+    ],
+)
+def test_a_record_behind_any_known_prefix(read, prefix):
+    lines = [f"{prefix}{json.dumps(finished(2))}", "nothing", f"{prefix}nothing"]
+    seen = read("\n".join((*lines, "")), "n.log", form="sglang")
+    assert (seen.facts.kept, seen.facts.unread) == (1, [])
+    (row,) = seen.rows.to_dicts()
+    assert (row["transfer_id"], row["completion_tokens"]) == (str(ROOM), 45)
+    for part in seen.reading.parts:
+        assert b"CANARY" not in part.read_bytes()
+
+
+def test_a_record_behind_a_prefix_that_nobody_knows_is_not_passed_over(read):
+    text = f"INFO -- {json.dumps(finished(2))}\nINFO -- nothing\n"
+    seen = read(text, "n.log", form="sglang")
+    assert (seen.facts.kept, seen.facts.ignored) == (0, {"other line": 1})
+    (unread,) = seen.facts.unread
+    assert (unread.line, unread.reason) == (1, "request record behind an unknown prefix")

@@ -407,3 +407,20 @@ def test_an_id_that_may_be_more_than_one_is_named_by_its_place(log, rid):
 def test_an_id_may_hold_a_comma(log):
     (row,) = log(AT + stats("prefill", PREFILL_TAIL, rid="a,b")).rows.to_dicts()
     assert row["request_id"] == "a,b"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Request 0a exceeds the maximum number of tokens: 701234 > 681280",
+        "Request 0a requires too many SWA KV tokens for decode preallocation: 7012 > 6812",
+    ],
+)
+def test_a_log_of_refusals_alone_is_told(read, message):
+    seen = read(f"[2026-02-03 04:08:01 DP1 TP1] {message}\n", "n.log")
+    assert (seen.facts.format, seen.facts.kept) == ("sglang", 1)
+
+
+def test_another_programs_refusals_are_not_sglangs(read):
+    text = "[2026-02-03 04:08:01] Request body exceeds the maximum number of bytes: 9 > 8\n"
+    assert read(text, "n.log").facts.format is None

@@ -18,13 +18,14 @@ _WORDS = tuple(
 """What messages begin with; the others stand further on, in words of any program."""
 _TIME = rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _BEFORE = rb"(?:\x1b\[[0-9;]*m)*(?:\([^()\n]{1,80}\)[^\[\n]{0,20})?"
-_LINE = re.compile(
-    rb"^"
-    + _BEFORE
-    + _TIME
-    + rb"[^\n]{0,200}?[\]:][^ \n]{0,4} (?:%b)" % b"|".join(map(re.escape, _WORDS)),
+_PREFIX = rb"^" + _BEFORE + _TIME + rb"[^\n]{0,200}?[\]:][^ \n]{0,4} "
+_LINE = re.compile(_PREFIX + rb"(?:%b)" % b"|".join(map(re.escape, _WORDS)), re.MULTILINE)
+_REFUSAL = re.compile(
+    _PREFIX + rb"Request \S{1,200} (?:exceeds the maximum number of tokens: \d|"
+    rb"requires too many SWA KV tokens for decode preallocation: \d)",
     re.MULTILINE,
 )
+"""A log that was searched for errors may hold nothing else."""
 
 
 def sniff(head: bytes, _: Incident) -> str | None:
@@ -33,4 +34,6 @@ def sniff(head: bytes, _: Incident) -> str | None:
         return "request.received and request.finished records"
     if _BARE.search(head) or (any(word in head for word in _WORDS) and _LINE.search(head)):
         return "line prefix and messages of SGLang"
+    if b" tokens" in head and _REFUSAL.search(head):
+        return "line prefix and refusals of SGLang"
     return None

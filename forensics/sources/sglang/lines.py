@@ -61,9 +61,18 @@ def _begun(rows: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame
     return rest
 
 
+RECORD = r'\{"timestamp": ?"[^"]{10,40}", ?"event": ?"request\.'
+"""Begin of a request log's record."""
+
+
 def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
-    """Lines that begin with none: a literal further on makes them unreadable."""
+    """Lines that begin with none: a literal further on makes them unreadable, and a record."""
     body = pl.col("body")
+    wrapped = rows["body"].str.contains(RECORD)
+    if wrapped.any():
+        reason = "request record behind an unknown prefix"
+        parsed.unread += [Unread(line, None, reason) for line in rows.filter(wrapped)["line"]]
+        rows = rows.filter(~wrapped)
     # What tracebacks quote of a program is indented; no message is.
     literal = pl.when(~body.str.contains(r"^[ \t]")).then(body.str.extract(f"({_EITHER})", 1))
     blank = pl.when(body.str.contains(r"^\s*$")).then(pl.lit("blank line"))

@@ -60,6 +60,7 @@ class _NodeLog:
 
     def _without_records(self, rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
         """Read the JSON records among the rows, with or without a prefix; return the others."""
+        rows = self._unwrapped(rows)
         records = rows["body"].str.starts_with("{")
         if not records.any():
             return rows
@@ -67,3 +68,14 @@ class _NodeLog:
         data = "\n".join(found["body"].to_list()).encode()
         self._requests.read(Block(data, 1, 0), found["line"], parsed)
         return rows.filter(~records)
+
+    def _unwrapped(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Take unusual prefixes off the lines that hold a record behind one."""
+        odd = ~rows["known"] & ~rows["body"].str.starts_with("{")
+        behind = rows.filter(odd)["body"].str.contains(lines.RECORD)
+        if not behind.any():
+            return rows
+        found = prefix.split_unusual(rows.filter(odd).filter(behind), self._context.node)
+        rest = [rows.filter(~odd), rows.filter(odd).filter(~behind)]
+        frames = [*(frame.select(prefix.COLUMNS) for frame in rest), found]
+        return pl.concat([frame for frame in frames if frame.height], rechunk=True)

@@ -93,6 +93,12 @@ def _spent() -> pl.Expr:
     return (total * 1_000).round().cast(pl.Int64).alias("spent")
 
 
+def _taken() -> pl.Expr:
+    """When decode took its pages, where the arrival is stamped."""
+    waited = pl.sum_horizontal(_duration(stage).fill_null(0.0) for stage in ("lead", "alloc"))
+    return (_entry() + (waited * 1_000).round().cast(pl.Int64)).alias("taken")
+
+
 def _late() -> pl.Expr:
     """Whether a line without a stamp lacks the durations that lie before its own time."""
     stages = [pl.col(stage) for stage in _STAGE]
@@ -116,6 +122,10 @@ def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
         pl.coalesce("entry", pl.col("local") - pl.col("spent")).alias("received_at"),
         pl.col("late").alias(TIMED_LATE),
         pl.when(~prefill).then(finished).alias("finished_at"),
+        # Decode takes the pages when bootstrap and waiting for room are over, and frees them
+        # as the request ends. Without the stamp of its arrival neither is known well enough.
+        pl.when(~prefill).then("taken").alias("reserved_at"),
+        pl.when(~prefill & pl.col("entry").is_not_null()).then(finished).alias("released_at"),
         pl.when(prefill).then("identity").alias("prefill_node"),
         pl.when(~prefill).then("identity").alias("decode_node"),
         pl.when(prefill).then(number("input")).alias("prefill_prompt_tokens"),
@@ -129,7 +139,7 @@ def _observation(cached: pl.Expr, finished: pl.Expr) -> tuple[pl.Expr, ...]:
 
 
 # Made once: to make an expression costs as much as to run it on a hundred lines.
-_MEASURED = [*(_duration(stage) for stage in _STAGE), _entry(), _spent(), _late()]
+_MEASURED = [*(_duration(stage) for stage in _STAGE), _entry(), _spent(), _late(), _taken()]
 _OFFSET = pl.when("naive").then("local") - pl.col("entry") - pl.col("spent")
 _NEW = _observation(number("cached"), pl.col("entry") + pl.col("spent"))
 _BEFORE = _observation(pl.lit(None, dtype=pl.Int64), pl.col("local"))
