@@ -12,19 +12,28 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import years
+from forensics.years import Span
+
 ZONE_UNCERTAINTY = 14 * 3_600_000_000
 """No zone is further than 14 hours from UTC, microseconds."""
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Offset of each node's wall clock from UTC in microseconds, or the stated zone."""
+    """Offset of each node's wall clock from UTC in microseconds, or the stated zone.
+
+    ``span`` tells the year of times that were written without one.
+    """
 
     offsets: dict[str, int]
     timezone: str | None = None
+    span: Span | None = None
 
     @classmethod
-    def infer(cls, counts: Counter[tuple[str, int]], timezone: str | None) -> Clocks:
+    def infer(
+        cls, counts: Counter[tuple[str, int]], timezone: str | None, span: Span | None = None
+    ) -> Clocks:
         """Return each node's most frequent offset; of equals the one nearest to zero.
 
         What no zone can be is no offset: a stamp of the host's start, or one never set.
@@ -35,12 +44,13 @@ class Clocks:
                 continue
             rank = (count, -abs(offset), offset)
             best[node] = max(best.get(node, rank), rank)
-        return cls({node: rank[2] for node, rank in best.items()}, timezone)
+        return cls({node: rank[2] for node, rank in best.items()}, timezone, span)
 
     def resolve(self, frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
         """Turn naive times into UTC and add ``assumed``: the zone was a guess."""
         if "naive" not in frame.columns or not frame["naive"].any():
             return frame.with_columns(assumed=pl.lit(value=False))
+        frame = years.told(frame, columns, self.span)
         naive = pl.col("naive").fill_null(value=False)
         node = pl.col("source_node")
         if self.timezone is not None:

@@ -17,6 +17,7 @@ from forensics.checking.survey import Survey
 from forensics.exposure import stamp
 from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP
+from forensics.sources.vllm.year import NO_YEAR
 from forensics.wording import count
 
 _BUSY = 20
@@ -38,6 +39,7 @@ def gaps(survey: Survey, stock: Stock, days: list[NodeDay], found: Judged) -> li
         conflicts(survey),
         _tenants(found),
         _zones(survey),
+        _years(survey),
         _window(survey, stock),
         _missing_days(survey, stock, days),
         _not_read(stock),
@@ -162,6 +164,19 @@ def _zones(survey: Survey) -> Iterator[Gap]:
     if nodes:
         sentence = f"{named(nodes)}: the zone of the clock is unknown, UTC is assumed."
         yield Gap("zone_unknown", sentence, nodes)
+
+
+def _years(survey: Survey) -> Iterator[Gap]:
+    span = survey.analysis.clocks.span
+    if span is not None and span.tells:
+        return
+    nodes = sorted({seen.facts.node for seen in survey.looks if seen.facts.notes[NO_YEAR]})
+    if nodes:
+        sentence = (
+            f"{named(nodes)}: its times have no year and count as missing, the pool's too (set "
+            "[scope] window, or add a log with dates)."
+        )
+        yield Gap("year_unknown", sentence, nodes)
 
 
 def _window(survey: Survey, stock: Stock) -> Iterator[Gap]:

@@ -144,7 +144,8 @@ FORMATS: tuple[Format, ...] = (
         "start-up: version, context, pool. Ids and arrivals of requests, hand-offs that expired, "
         "were read too late, short or failed, refused prompts, blocks that two requests held",
         "tokens generated, HTTP status of a request, tenant; the year of a time, which the "
-        "window gives; a prompt's length, but for LMCache, dumps and refusals",
+        "window gives, else the dates in other files; a prompt's length from 0.12 on, but for "
+        "LMCache, dumps and refusals",
         vllm_log.read,
         vllm_detection.sniff,
         VLLM_FORMS,

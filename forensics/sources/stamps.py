@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics import years
 from forensics.sources.parsed import Parsed
 from forensics.sources.sglang.clock import count_offsets
 
@@ -31,7 +32,7 @@ class Outer:
             return rows
         rows = rows.join(self._times, on="line", how="left", maintain_order="left")
         told = pl.col("outer").is_not_null()
-        own = rows.filter(told & pl.col("naive"))
+        own = rows.filter(told & pl.col("naive") & ~years.is_untold("local"))
         count_offsets(own["local"] - own["outer"], self._node, self._parsed)
         return rows.with_columns(
             local=pl.coalesce("outer", "local"), naive=pl.col("naive") & ~told

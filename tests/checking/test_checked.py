@@ -168,6 +168,16 @@ def test_a_clock_of_unknown_zone_is_told_until_it_is_stated(fleet: Any, tmp_path
     assert "zone_unknown" not in codes(check(logs, incident=asked))
 
 
+def test_times_without_a_year_are_told_until_something_tells_it(tmp_path: Path) -> None:
+    log = tmp_path / "prefill-0.log"
+    log.write_text("INFO 02-03 09:00:02 [async_llm.py:316] Added request chatcmpl-b.\n" * 3)
+    (gap,) = [gap for gap in check(log).gaps if gap.code == "year_unknown"]
+    assert "prefill-0" in gap.sentence
+    asked = tmp_path / "incident.toml"
+    asked.write_text('[scope]\nwindow = ["2026-02-03T00:00:00Z", "2026-02-04T00:00:00Z"]\n')
+    assert "year_unknown" not in codes(check(log, incident=asked))
+
+
 def test_a_stated_threshold_stands_for_the_limit(pair: Path, tmp_path: Path) -> None:
     asked = tmp_path / "incident.toml"
     asked.write_text("[trigger]\nthreshold_tokens = 681280\n")

@@ -3,6 +3,8 @@
 import polars as pl
 import pytest
 
+from forensics import years
+
 YEAR = {"scope": {"window": ["2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"]}}
 UUID = "0a0a0a0a-0a0a-4a0a-8a0a-0a0a0a0a0a0a"
 SECOND = 1_770_091_506_000_000
@@ -153,6 +155,31 @@ def test_blocks_of_another_engine_or_another_time_are_not_used(log):
 # --- requests --------------------------------------------------------------------------
 
 
+TEXT = "a 'quoted'\ntext, prompt_token_ids: [1, 2], of some tokens "
+LISTED = ", ".join(map(str, range(100, 117)))
+
+
+def listed(prompt: str, ids: str) -> str:
+    return received("chatcmpl-0a", prompt).replace("prompt_token_ids: [1, 2], p", f"{ids}, p")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "ids", "tokens"),
+    [
+        (repr(TEXT), f"prompt_token_ids: [{LISTED}]", 17),
+        (repr(TEXT[:18]), f"prompt_token_ids: [{LISTED}]", 17),
+        (repr(TEXT[:17]), f"prompt_token_ids: [{LISTED}]", None),
+        (repr("\n" * 17), f"prompt_token_ids: [{LISTED}]", None),
+        (repr(TEXT * 3), f"prompt_token_ids: [{LISTED}]", None),
+        (repr(TEXT), "prompt_token_ids: [1, 2, 3]", None),
+        (repr(TEXT), "prompt_token_ids: None", None),
+        ("None", f"prompt_token_ids: [{LISTED}]", None),
+    ],
+)
+def test_ids_are_counted_where_they_are_those_of_the_whole_prompt(log, prompt, ids, tokens):
+    assert log(listed(prompt, ids)).column("prompt_tokens") == [tokens]
+
+
 def test_an_arrival_without_a_hand_off_may_be_of_either_side(log):
     found = row(log(received(f"chatcmpl-{UUID}")))
     assert (found["request_id"], found["hop"], found["received_at"]) == (UUID, "engine", SECOND)
@@ -216,6 +243,24 @@ def test_a_late_read_of_those_versions_has_the_same_id(log):
     assert ids(log(read)) == ["job"]
 
 
+@pytest.mark.parametrize(
+    ("start", "named"),
+    [
+        ("core.py:77] Initializing a V1 LLM engine (v0.16.0) with config: model='m'", "job"),
+        ("api_server.py:1896] vLLM API server version 0.33.0rc1", "job"),
+        ("core.py:77] Initializing a V1 LLM engine (v0.13.2) with config: a=1", "job-f93bc8f3"),
+        ("core.py:78] no start", "job-f93bc8f3"),
+    ],
+)
+def test_digits_are_taken_off_where_the_start_says_that_they_were_added(log, start, named):
+    seen = log(
+        f"{AT} [{start}",
+        late("chatcmpl-job-f93bc8f3"),
+        f"{AT} [async_llm.py:9] Added request chatcmpl-own-f93bc8f3.",
+    )
+    assert ids(seen) == sorted([named, "own-f93bc8f3"])
+
+
 def test_an_id_with_white_space_is_named_by_its_place(log):
     seen = log(received("chatcmpl-CANARY and words"), late("chatcmpl-x"))
     assert ids(seen) == ["redacted:prefill-03.log:1", "x"]
@@ -249,6 +294,7 @@ def test_a_refused_prompt_gives_its_length_and_the_limit(log):
     assert found["rejection_code"] == "input_too_long"
     assert "request_id" not in found
     assert facts(seen, "limit")[0]["input_limit_tokens"] == 32_769
+    assert found["refusal_limit_tokens"] == 32_769
 
 
 # --- hand-offs -------------------------------------------------------------------------
@@ -391,10 +437,10 @@ def test_the_window_gives_the_year(log, window, line, year):
     assert seen.facts.bad_values["received_at"] == (year is None)
 
 
-def test_without_a_window_the_year_is_not_guessed(read):
+def test_without_a_window_the_year_stays_untold(read):
     seen = read(f"{AT} [async_llm.py:316] Added request 0a.\n", "a.log", form="vllm")
-    assert seen.column("received_at") == [None]
-    assert seen.facts.bad_values["received_at"] == 1
+    assert seen.rows.select(years.is_untold("received_at"))["received_at"].all()
+    assert seen.reading.clock == {}
 
 
 def test_a_collectors_time_has_the_year(read):

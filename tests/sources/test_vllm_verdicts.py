@@ -285,3 +285,17 @@ def test_ranks_with_different_pools_have_their_own(case):
         "prefill-0/dp0": 49_152,
         "prefill-0/dp1": 40_960,
     }
+
+
+def test_a_prompt_that_the_pool_refused_is_not_below_the_pool(case):
+    lines = [
+        "INFO 02-03 08:59:38 gpu_executor.py:76] # GPU blocks: 3072, # CPU blocks: 2048",
+        "INFO 02-03 08:59:38 x.py:80] Maximum concurrency for 49152 tokens per request: 1.00x",
+    ]
+    refused = (
+        "WARNING 02-03 09:00:41 scheduler.py:964] Input prompt (48900 tokens) + lookahead slots "
+        "(0) is too long and exceeds the capacity of block_manager"
+    )
+    (found,) = case({"n0": [*lines, refused]}).requests.polars().to_dicts()
+    assert (found["tier"], found["prompt_tokens"]) == ("possible", 48_900)
+    assert "over_limit" in found["reasons"]

@@ -11,12 +11,14 @@ from collections.abc import Callable
 
 import polars as pl
 
+from forensics import years
 from forensics.sources.context import Context
 from forensics.sources.lineids import fit_ids
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.vllm import doubt
 from forensics.sources.vllm.message import Message, Rows
 from forensics.sources.vllm.messages import MESSAGES
+from forensics.sources.vllm.year import NO_YEAR
 
 _NUMBER = {text: at for at, message in enumerate(MESSAGES) for text in message.literals}
 _INSIDE = {text: at for at, message in enumerate(MESSAGES) for text in message.inside}
@@ -120,9 +122,16 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
                 kept -= count
         parsed.kept += kept
         taken = Rows(fit_ids(found, message.ids, context, parsed), context, parsed).kept
-        parsed.bad_values["received_at"] += taken.frame.filter(_TIMELESS).height
+        _count_yearless(taken.frame, parsed)
         message.build(taken)
     return misfits
+
+
+def _count_yearless(rows: pl.DataFrame, parsed: Parsed) -> None:
+    untold = rows.filter(years.is_untold("local")).height
+    if untold:
+        parsed.notes[NO_YEAR] += untold
+    parsed.bad_values["received_at"] += rows.filter(_TIMELESS).height
 
 
 def _count(message: Message, rows: pl.DataFrame, parsed: Parsed) -> list[int]:

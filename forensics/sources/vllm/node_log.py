@@ -11,10 +11,10 @@ from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.stamps import Outer
 from forensics.sources.textlines import Waiting, frame
-from forensics.sources.vllm import lines, prefix
+from forensics.sources.vllm import ids, lines, prefix
 from forensics.sources.vllm.messages.pools import with_blocks
 from forensics.sources.vllm.records import Records
-from forensics.sources.vllm.year import Span
+from forensics.years import Span
 
 
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
@@ -33,6 +33,7 @@ class _Log:
         self._span = Span.of(context.incident)
         self._records = Records(context.node)
         self._waiting = Waiting()
+        self._adds_digits = False
 
     def add(self, block: Block) -> Parsed:
         """Take a block, and read what waits if that is enough."""
@@ -53,7 +54,9 @@ class _Log:
         rows = prefix.split(found, self._context.node, self._span)
         rows = Outer(found, self._context.node, parsed)(self._with_records(rows, parsed))
         if rows.height:
-            lines.parse(with_blocks(rows), self._context, parsed)
+            rows = ids.with_version(with_blocks(rows), before=self._adds_digits)
+            self._adds_digits = rows.item(-1, ids.ADDED)
+            lines.parse(rows, self._context, parsed)
         return parsed
 
     def _with_records(self, rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:

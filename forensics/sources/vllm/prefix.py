@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.sources.vllm.year import MONTH_DAY, Span, local
+from forensics.sources.vllm.year import MONTH_DAY, local
+from forensics.years import Span
 
 _NAMED = r"^(?:\([A-Za-z][A-Za-z0-9_.-]{0,60} [^()]{1,80}\) +)+"
 _PROCESS = (
@@ -31,7 +32,7 @@ COLUMNS = [
     *("head", "front", "file", "yearless"),
 ]
 """``front``: the API server wrote it; ``file``: name of the module; ``yearless``: no year
-could be told for its time."""
+can be told for its time from its own line."""
 
 
 def split(lines: pl.DataFrame, node: str, span: Span | None) -> pl.DataFrame:
@@ -97,7 +98,7 @@ def _parsed(node: str, span: Span | None) -> list[pl.Expr]:
         proc.str.extract(r"_TP([0-9]{1,4})", 1).cast(pl.Int32).alias("tp"),
         proc.str.starts_with("APIServer").fill_null(value=False).alias("front"),
         pl.col("file").str.extract(r"([^/]+)$", 1),
-        (stamp.is_not_null() & moment.is_null()).alias("yearless"),
+        (stamp.is_not_null() & (moment.is_null() | (span is None))).alias("yearless"),
     ]
 
 

@@ -8,7 +8,7 @@ from forensics.sources.forms import Form
 from forensics.sources.sglang.skeleton import skeleton, sound
 from forensics.sources.vllm import tables
 from forensics.sources.vllm.hops import LATE, either
-from forensics.sources.vllm.ids import internal
+from forensics.sources.vllm.ids import ADDED, internal
 from forensics.sources.vllm.message import Message, Rows, counted
 
 _FIELDS = {
@@ -35,7 +35,7 @@ def _requests(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _dumped(rows: Rows) -> None:
     rows.observe(
-        *either(internal("rid"), LATE),
+        *either(internal("rid", random=pl.col(ADDED)), LATE),
         *(
             pl.col("tokens").alias(name)
             for name in ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")

@@ -6,7 +6,7 @@ import polars as pl
 
 from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import on
-from forensics.sources.vllm.ids import internal
+from forensics.sources.vllm.ids import ADDED, internal
 from forensics.sources.vllm.message import COUNT, Message, Rows
 
 
@@ -16,8 +16,7 @@ def _flag(name: str) -> pl.Expr:
 
 def _name(later: str) -> pl.Expr:
     """The client's id, by what only versions print that add digits to it."""
-    known = pl.col(later).is_not_null()
-    return pl.when(known).then(internal("rid", random=True)).otherwise(internal("rid"))
+    return internal("rid", random=pl.col(later).is_not_null() | pl.col(ADDED))
 
 
 def _released(rows: Rows) -> None:

@@ -6,20 +6,24 @@ import polars as pl
 
 from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import LATE, either
-from forensics.sources.vllm.ids import internal
+from forensics.sources.vllm.ids import ADDED, internal
 from forensics.sources.vllm.message import COUNT, Message, Rows, number
 
 
 def _looked_up(rows: Rows) -> None:
     # Tokens that were generated before a request was put back count here as its prompt.
-    rows.observe(*either(internal("rid"), LATE, number("tokens").alias("prompt_tokens")))
+    rows.observe(
+        *either(
+            internal("rid", random=pl.col(ADDED)), LATE, number("tokens").alias("prompt_tokens")
+        )
+    )
 
 
 def _moved(rows: Rows) -> None:
     """What was loaded completely shows nothing: a cache's tokens are not a hand-off's."""
     rows.kept.observe(
         *either(
-            internal("rid"),
+            internal("rid", random=pl.col(ADDED)),
             LATE,
             number("required").alias("reserved_tokens"),
             number("loaded").alias("transferred_tokens"),

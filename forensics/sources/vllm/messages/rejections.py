@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.schema import REFUSAL_LIMIT
 from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import either
 from forensics.sources.vllm.message import COUNT, Message, Rows, counted, number
 
 
-def _refused(rows: Rows, code: str) -> None:
+def _refused(rows: Rows, code: str, limit: pl.Expr) -> None:
     """The line names no request: its size and moment may tell which one it was."""
     rows.observe(
         *either(pl.lit(None, dtype=pl.String)),
         number("tokens").alias("prompt_tokens"),
         pl.lit(value=True).alias("rejected"),
         pl.lit(code).alias("rejection_code"),
+        limit.alias(REFUSAL_LIMIT),
     )
 
 
 def _over_limit(rows: Rows) -> None:
-    _refused(rows, "input_too_long")
     # A prompt as long as the limit is still taken.
-    rows.fact("limit", ranked=False, input_limit_tokens=number("limit") + 1)
+    limit = number("limit") + 1
+    _refused(rows, "input_too_long", limit)
+    rows.fact("limit", ranked=False, input_limit_tokens=limit)
 
 
 def _over_pool(rows: Rows) -> None:
-    _refused(rows, "capacity")
+    # A hundredth of the blocks stays free: what is below the pool by less is refused as well.
+    _refused(rows, "capacity", number("tokens"))
 
 
 _INPUT = rf"^Input prompt \((?<tokens>{COUNT}) tokens\)"

@@ -1,7 +1,8 @@
 """Arrivals, ends and answers of requests. Their lines hold prompts, parameters and outputs.
 
 Of a line with content the id at its beginning is taken, the reason at the end of an answer,
-and whether the parameters hand the request off; none of it from within a text.
+whether the parameters hand the request off, and how many tokens there are; none of it from
+within a text.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import either
 from forensics.sources.vllm.ids import external, internal
 from forensics.sources.vllm.message import ID, Message, Rows, counted
+from forensics.sources.vllm.messages import lengths
 
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _ANY = rf"""(?:[^'"]|{_TEXT})*"""
@@ -21,6 +23,21 @@ _PROMPT = rf"prompt: (?:None|{_TEXT}), "
 _RECEIVED = rf"^Received request (?:{ID}): (?:{_PROMPT})?params: {_ANY}\.$"
 _NAMED = rf"^Received request (?<rid>{ID}): (?:prompt|params): "
 _HANDED = rf"""^Received request (?:{ID}): (?:{_PROMPT})?params: (?:[^'"]|{_TEXT})*?"""
+_LISTED = (
+    rf"""^Received request (?:{ID}): prompt: (?<prompt>{_TEXT}), params: (?:[^'"]|{_TEXT})*?, """
+    r"prompt_token_ids: \[(?<ids>[0-9]{1,12}(?:, [0-9]{1,12})*)\], "
+)
+
+
+def _counted(rows: pl.DataFrame) -> pl.Series:
+    """Return the tokens of each prompt, null where they are not listed."""
+    there = rows["body"].str.contains("prompt_token_ids: [", literal=True)
+    count = pl.Series([None], dtype=pl.Int64).new_from_index(0, rows.height)
+    if not there.any():
+        return count
+    listed = rows["body"].filter(there).str.extract_groups(_LISTED).struct.unnest()
+    found = listed.select(lengths.tokens(pl.col("prompt"), pl.col("ids"))).to_series()
+    return count.scatter(there.arg_true(), found)
 
 
 def _hands_off(key: str) -> pl.Expr:
@@ -29,7 +46,7 @@ def _hands_off(key: str) -> pl.Expr:
 
 
 def _received(rows: Rows) -> None:
-    frame = rows.frame.with_columns(pl.lit(ENGINE_HOP).alias("hop"))
+    frame = rows.frame.with_columns(_counted(rows.frame).alias("tokens"), hop=pl.lit(ENGINE_HOP))
     if (handed := frame["body"].str.contains("'do_remote_", literal=True)).any():
         frame = frame.with_columns(hop=pl.when(handed).then(_side()).otherwise("hop"))
     rows = Rows(frame, rows.context, rows.parsed)
@@ -40,6 +57,7 @@ def _received(rows: Rows) -> None:
         pl.when(~decode).then("identity").alias("prefill_node"),
         pl.when(~prefill).then("identity").alias("decode_node"),
         pl.col("hop"),
+        pl.col("tokens").alias("prompt_tokens"),
     )
     _tell_roles(rows)
 
@@ -107,7 +125,8 @@ MESSAGES = (
             "request-received",
             "received request",
             "0.6-0.33",
-            "id and arrival; its side where the parameters hand it off; no length",
+            "id and arrival; its side where the parameters hand it off; up to 0.11 the length, "
+            "where the ids of all tokens are listed",
         ),
         ("Received request ",),
         (_NAMED,),
