@@ -15,7 +15,7 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.schema import Kind
-from forensics.sources import moments, values
+from forensics.sources import models, moments, values
 from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
@@ -37,8 +37,9 @@ FORMS = (
         "id, status and time of a refusal; the tenant by the flow's id",
     ),
 )
+_RECEIVED = "EPP received request"
 _KNOWN = (
-    "EPP received request",
+    _RECEIVED,
     "EPP sent request body response(s) to proxy",
     "EPP sent response body back to proxy",
     "Request handled",
@@ -59,6 +60,8 @@ _PATHS: dict[str, tuple[Path, Kind]] = {
     "fairness": (("fairnessID",), "name"),
     "asked": (("incomingModelName",), "name"),
     "named": (("modelName",), "name"),
+    "target": (("targetModel",), "name"),
+    "sent_to": (("targetModelName",), "name"),
     "endpoint": (("endpoint",), "id"),
     "outcome": (("outcome",), "code"),
     "error": (("error",), "code"),
@@ -157,10 +160,11 @@ _CODE = (
 
 
 def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    names = [frame[name] for name in ("asked", "named", "target", "sent_to")]
     rows = frame.select(
         "request_id",
         pl.col("tenant").alias("tenant_id"),
-        pl.coalesce("asked", "named").alias("model"),
+        models.named(names, context.incident.scope.models).alias("model"),
         pl.col("received").alias("received_at"),
         pl.col("endpoint").str.split(",").list.first().alias("decode_node"),
         pl.when(_REFUSED).then(pl.lit(value=True)).alias("rejected"),
@@ -169,5 +173,7 @@ def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     )
     hop = pl.repeat("gateway", frame.height, dtype=pl.String, eager=True)
     columns = {name: rows[name] for name in rows.columns}
-    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=hop)
+    # A request waits in the router's queue before any other line of it is written.
+    late = frame["message"] != _RECEIVED
+    raw = Raw(columns, frame["line"], None, context.node, require_zone=False, hop=hop, late=late)
     add(raw, context, parsed, only="observations")

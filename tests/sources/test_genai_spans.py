@@ -356,3 +356,9 @@ def test_a_text_in_place_of_a_name_is_not_kept(read, name):
     for part in seen.reading.parts:
         assert b"CANARY" not in part.read_bytes()
     assert "CANARY" not in repr(seen.facts)
+
+
+@pytest.mark.parametrize(("models", "named"), [([], "alias"), (["served"], "served")])
+def test_of_several_names_of_a_model_the_one_that_the_case_is_about(row, models, named):
+    both = {"gen_ai__request__model": "alias", "gen_ai__response__model": "served"}
+    assert row(export(chat(**both)), scope={"models": models})["model"] == named

@@ -122,3 +122,10 @@ def test_other_lines_are_counted_and_bodies_are_not_read(read):
     assert seen.facts.ignored == {"other line": 2, "blank line": 1}
     assert seen.reasons == {"truncated JSON": 1}
     assert [unread.line for unread in seen.facts.unread] == [5]
+
+
+@pytest.mark.parametrize(("scope", "named"), [([], "alias"), (["served"], "served")])
+def test_of_several_names_of_a_model_the_one_that_the_case_is_about(row, scope, named):
+    names = {"incomingModelName": "alias", "targetModel": "served"}
+    found = row(line("Request handled", x_request_id="a-1", **names), scope={"models": scope})
+    assert found["model"] == named

@@ -137,6 +137,31 @@ def test_what_failed_says_nothing_of_tokens_and_a_cached_answer_is_no_request(re
     }
 
 
+@pytest.mark.parametrize(
+    ("error", "unknown"),
+    [("MidStreamFallbackError", True), ("Timeout", True), ("ServiceUnavailableError", None)],
+)
+def test_what_failed_within_an_answer_may_have_been_delivered(read, error, unknown):
+    found = records("litellm")[2]
+    found["error_information"] = {"error_code": "503", "error_class": error}
+    seen = read(json.dumps(found), "proxy.jsonl", form="litellm")
+    assert (seen.column("stream_error"), seen.column("http_status")) == ([unknown], [503])
+
+
+@pytest.mark.parametrize(
+    ("models", "named"),
+    [
+        ([], "acme/chat-9b"),
+        (["chat-9b"], "chat-9b"),
+        (["acme/chat-9b", "chat-9b"], "acme/chat-9b"),
+        (["other"], "acme/chat-9b"),
+    ],
+)
+def test_of_several_names_of_a_model_the_one_that_the_case_is_about(read, models, named):
+    seen = read(json.dumps(records("litellm")[0]), "proxy.jsonl", scope={"models": models})
+    assert seen.column("model") == [named]
+
+
 def test_a_client_that_went_away_is_not_taken_for_one_that_was_refused(read):
     seen = read(SAMPLES["envoy-ai-gateway"].read_bytes(), "access.jsonl")
     assert seen.column("http_status")[2] is None

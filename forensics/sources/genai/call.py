@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from forensics.sources.endings import reason
 from forensics.sources.genai import conventions as names
+from forensics.sources.models import first_of
 from forensics.sources.otlp import Scalar, Span
 from forensics.sources.parsed import Reasons
 
@@ -55,8 +56,18 @@ def is_request(span: Span) -> bool:
     return any(key in span.attributes for key in (*names.PROMPT, *names.COMPLETION))
 
 
-def call(span: Span, tenant: str | None, line: int, bad: Reasons) -> Call:
-    """Return the row of a span that is of a request; counts in ``bad`` what is no count."""
+def call(
+    span: Span, tenant: str | None, line: int, bad: Reasons, scope: Sequence[str] = ()
+) -> Call:
+    """Return the row of a span that is of a request.
+
+    Args:
+        span: the span.
+        tenant: whose it is.
+        line: where it stands.
+        bad: where values that are no count are counted.
+        scope: models of the incident.
+    """
     prompt, completion, cached = (
         _count(span, keys, name, bad)
         for keys, name in (
@@ -72,7 +83,7 @@ def call(span: Span, tenant: str | None, line: int, bad: Reasons) -> Call:
         request_id=request,
         transfer_id=transfer,
         tenant=tenant,
-        model=_text(span, names.MODELS),
+        model=first_of(list(filter(None, map(span.text, names.MODELS))), scope),
         received=span.start,
         finished=span.end,
         prompt=_whole_prompt(prompt, cached, failed=failed),

@@ -89,7 +89,8 @@ class Calls:
         """Take a span if it is of a request; its row counts as kept once it is emitted."""
         if not is_request(span):
             return False
-        self.waiting.append(call(span, self._tenants.of(span), line, parsed.bad_values))
+        tenant, scope = self._tenants.of(span), self._context.incident.scope.models
+        self.waiting.append(call(span, tenant, line, parsed.bad_values, scope))
         return True
 
     def emit(self, parsed: Parsed) -> None:

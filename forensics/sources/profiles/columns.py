@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from forensics import schema
+from forensics.sources import models
 from forensics.sources.profiles import moments
 from forensics.sources.profiles.shape import Profile, Source, paths
 from forensics.sources.values import first_value
@@ -18,8 +19,17 @@ _KINDS = {column.name: column.kind for column in schema.REQUEST_COLUMNS}
 _SHOWN = "%Y-%m-%dT%H:%M:%S%.6fZ"
 
 
-def columns(profile: Profile, found: Found, bad: Counter[str]) -> dict[str, pl.Series]:
-    """Return the schema's columns that some record has a value for; count values that fit none."""
+def columns(
+    profile: Profile, found: Found, bad: Counter[str], scope: Sequence[str] = ()
+) -> dict[str, pl.Series]:
+    """Return the schema's columns that some record has a value for.
+
+    Args:
+        profile: names the paths.
+        found: the values under them.
+        bad: where values that fit no column are counted.
+        scope: models of the incident.
+    """
     made = {}
     for column in profile.columns:
         each = [
@@ -28,7 +38,9 @@ def columns(profile: Profile, found: Found, bad: Counter[str]) -> dict[str, pl.S
             if (value := _value(profile, source, column, found)) is not None
         ]
         if each:
-            made[column] = _first([value for value, _ in each]).alias(column)
+            values = [value for value, _ in each]
+            first = models.named(values, scope) if column == "model" else _first(values)
+            made[column] = first.alias(column)
             if _KINDS[column] in ("time", "measure"):
                 _count_lost(made[column], [text for _, text in each], bad)
     return made

@@ -65,7 +65,7 @@ def _add(
     lines, offsets = lines.filter(stays), None if offsets is None else offsets.filter(stays)
     if not len(lines):
         return
-    raw = columns.columns(profile, flat, parsed.bad_values)
+    raw = columns.columns(profile, flat, parsed.bad_values, context.incident.scope.models)
     raw["hop"] = _hop(profile.hop, raw, len(lines))
     before = len(parsed.observations)
     # Not ``apart``: what alternatives and maps left behind must not be held by the rows.
