@@ -7,6 +7,9 @@ from collections import Counter
 import polars as pl
 
 from forensics.analysis import Analysis
+from forensics.sources.vllm.year import NO_YEAR
+from forensics.sources.wrappers.documents import CUT
+from forensics.sources.wrappers.layer import FURTHER
 from forensics.traces import STATE_MISMATCH, TRUNCATED
 from forensics.verdicts import flag
 from forensics.wording import count
@@ -17,39 +20,86 @@ UNEXPLAINED = "that no joined request explains"
 
 def incomplete(analysis: Analysis) -> list[str]:
     """Return what is missing of the evidence, in sentences; empty when it is complete."""
-    flags = []
-    if not analysis.requests.height:
-        flags.append("no record of a request was read")
+    unknown = analysis.requests.filter(pl.col("tier") == "not_assessable").height
+    return [
+        *_unread(analysis),
+        *_noted(analysis),
+        *_some(unknown, "request", "could not be judged (not_assessable.parquet)"),
+        *_hours(analysis),
+        *_holes(analysis),
+        *_signals(analysis),
+        *_some(analysis.unpaired, "gateway record", "without a pair among engine records"),
+        *_markers(analysis),
+        *_some(len(analysis.attested.unmatched), "attestation", "of requests that no log holds"),
+        *_clocks(analysis),
+        *(f"capacity: {warning}" for warning in analysis.capacity.warnings),
+    ]
+
+
+def _some(number: int, what: str, sentence: str) -> list[str]:
+    """Return a sentence about so many of something, where there is any."""
+    return [f"{count(number, what)} {sentence}"] if number else []
+
+
+def _unread(analysis: Analysis) -> list[str]:
+    """Return what could not be read."""
     unread = sum(len(f.unread) for f in analysis.files if f.format is not None)
     whole = Counter(u.reason for f in analysis.files if f.format is None for u in f.unread)
     bad = sum(sum(f.bad_values.values()) for f in analysis.files)
-    unknown = analysis.requests.filter(pl.col("tier") == "not_assessable").height
-    if unread:
-        flags.append(f"{count(unread, 'record')} could not be read (unreadable.csv)")
-    flags += [f"{count(n, 'file')} not read: {reason}" for reason, n in sorted(whole.items())]
-    if bad:
-        flags.append(f"{count(bad, 'value')} without a readable form, taken as missing")
-    if unknown:
-        flags.append(f"{count(unknown, 'request')} could not be judged (not_assessable.parquet)")
-    if analysis.coverage.gaps:
-        flags.append(
-            f"{count(analysis.coverage.gaps, 'node hour')} without a record (coverage.csv)"
-        )
-    if analysis.coverage.unlogged:
-        hours = count(analysis.coverage.unlogged, "node hour")
-        flags.append(f"{hours} of work of which no request was logged (coverage.csv)")
-    flags += _signals(analysis)
-    if analysis.unpaired:
-        flags.append(
-            f"{count(analysis.unpaired, 'gateway record')} without a pair among engine records"
-        )
-    if analysis.markers.unlogged:
-        hits = count(analysis.markers.unlogged, "foreign marker")
-        flags.append(f"{hits} seen in requests that no log holds")
-    if analysis.assumed_nodes:
-        flags.append("UTC was assumed for: " + ", ".join(analysis.assumed_nodes))
-    flags += [f"capacity: {warning}" for warning in analysis.capacity.warnings]
+    return [
+        *([] if analysis.requests.height else ["no record of a request was read"]),
+        *_some(unread, "record", "could not be read (unreadable.csv)"),
+        *(f"{count(n, 'file')} not read: {reason}" for reason, n in sorted(whole.items())),
+        *_some(bad, "value", "without a readable form, taken as missing"),
+    ]
+
+
+def _hours(analysis: Analysis) -> list[str]:
+    """Return which hours of nodes lack records."""
+    seen = analysis.coverage
+    fewer = "with far fewer records than the neighbours' (coverage.csv)"
+    return [
+        *_some(seen.gaps, "node hour", "without a record (coverage.csv)"),
+        *_some(seen.unlogged, "node hour", "of work of which no request was logged (coverage.csv)"),
+        *_some(seen.thin, "node hour", fewer),
+    ]
+
+
+def _clocks(analysis: Analysis) -> list[str]:
+    nodes = analysis.assumed_nodes
+    return ["UTC was assumed for: " + ", ".join(nodes)] if nodes else []
+
+
+def _noted(analysis: Analysis) -> list[str]:
+    """Return what readers noted of files that they could read."""
+    notes = sum((facts.notes for facts in analysis.files), Counter[str]())
+    flags, span = [], analysis.clocks.span
+    if notes[NO_YEAR] and (span is None or not span.tells):
+        times = count(notes[NO_YEAR], "time")
+        flags.append(f"{times} without a year, taken as missing: [scope] window would tell it")
+    if notes[CUT]:
+        flags.append(f"{count(notes[CUT], 'answer')} of a log store with {CUT}")
+    if notes[FURTHER]:
+        flags.append(f"{count(notes[FURTHER], 'record')} of several lines: the first one was read")
     return flags
+
+
+def _markers(analysis: Analysis) -> list[str]:
+    """Return what canary records show of requests that are not known."""
+    other = "under the id of a request of another time, or of several requests"
+    return [
+        *_some(analysis.markers.unlogged, "foreign marker", "seen in requests that no log holds"),
+        *_some(analysis.markers.unmatched, "foreign marker", other),
+    ]
+
+
+def _holes(analysis: Analysis) -> list[str]:
+    """Return how many requests each hop's logs lack that other hops prove."""
+    lost = analysis.holes.lacking.group_by("hop").len().sort("hop")
+    return [
+        f"{count(number, 'request')} proved by other hops and in no {hop} log (coverage.csv)"
+        for hop, number in lost.iter_rows()
+    ]
 
 
 def _signals(analysis: Analysis) -> list[str]:

@@ -272,6 +272,15 @@ def test_an_answer_that_was_cut_by_the_store_is_noted(read):
     assert read(json.dumps(data), "x.json").facts.notes[CUT] == 0
 
 
+@pytest.mark.parametrize(
+    ("total", "cut"), [({"value": 3, "relation": "eq"}, 1), (3, 1), ({"value": 2}, 0), (None, 0)]
+)
+def test_hits_that_the_store_kept_back_are_noted(read, total, cut):
+    source = {"@timestamp": "2026-02-03T04:05:06Z", "message": LINES[0]}
+    hits = {"total": total, "hits": [{"_source": source}] * 2}
+    assert read(json.dumps({"hits": hits}), "x.json").facts.notes[CUT] == cut
+
+
 def test_a_preview_of_splunk_is_no_second_record(read):
     data = WRAPPED["splunk"]
     seen = read(data.replace('"preview": false', '"preview": true') + data, "x.json")

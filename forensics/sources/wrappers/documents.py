@@ -55,6 +55,13 @@ def _loki_is_cut(_: _Loki, count: int) -> bool:
 
 class _Hits(Struct):
     hits: list[jsonforms.Hit]
+    total: Any = None
+
+    @property
+    def there(self) -> int:
+        """How many there are in the store, as far as the answer says."""
+        total = self.total.get("value") if isinstance(self.total, dict) else self.total
+        return total if isinstance(total, int) else 0
 
 
 class _Search(Struct):
@@ -65,8 +72,8 @@ def _search(document: _Search) -> list[Inner | None]:
     return [jsonforms.hit(hit) for hit in document.hits.hits]
 
 
-def _search_is_cut(_: _Search, count: int) -> bool:
-    return count == _ELASTIC_LIMIT
+def _search_is_cut(document: _Search, count: int) -> bool:
+    return count == _ELASTIC_LIMIT or count < document.hits.there
 
 
 class _Results(Struct):
