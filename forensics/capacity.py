@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import boots, poolmeaning, schema
+from forensics import boots, carried, poolmeaning, schema
 from forensics.boots import BEGINNING, END, EPOCH_DTYPES
 from forensics.clock import Clocks
 from forensics.incident import DeclaredCapacity, Incident, micros
@@ -37,7 +37,8 @@ class Capacity:
 def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
     """Return the epochs of all logged facts, completed by declared capacity."""
     frame = poolmeaning.settled(_facts(facts, clocks))
-    logged = pl.concat([_records(frame), poolmeaning.named(boots.fold(frame), frame)])
+    booted = poolmeaning.named(boots.fold(frame), frame)
+    logged = carried.completed(_records(frame), booted)
     rows, warnings = _declare(logged, incident)
     rows = rows.unique().sort("node", "effective_at", "role", nulls_last=False)
     rows = _with_limits(rows, incident.trigger.threshold_tokens)
