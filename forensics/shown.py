@@ -32,6 +32,14 @@ def visible(text: str) -> str:
     return "".join(map(_written_out, text))
 
 
+def without_paths(text: str) -> str:
+    """Return the text with no more of each web address in it than scheme, host and port."""
+    return _ADDRESS.sub(r"\1\2/…", text)
+
+
+_ADDRESS: Final = re.compile(r"(?i)\b(https?://)(?:[^\s/?#@'\"]*@)?([^\s/?#@'\"]*)[/?#][^\s'\"]*")
+
+
 def without_keys(text: str) -> str:
     """Return the text with a short hash in place of each part that looks like a key."""
     return _KEYS.sub(_without_key, text)

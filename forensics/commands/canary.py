@@ -5,24 +5,39 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from forensics.commands.appending import appended, replaceable
 from forensics.commands.canaryshown import show
+from forensics.commands.fromenvironment import named
 from forensics.commands.options import as_json_option
 from forensics.commands.say import say
 from forensics.errors import Exit, UsageError
 from forensics.live.local import is_address, is_local
 
 if TYPE_CHECKING:
-    from forensics.live.canary import Plan
-    from forensics.live.chat import Account
+    from forensics.live.aim import Stated
+    from forensics.live.chat import Account, Server
     from forensics.live.plan import Sizes
+    from forensics.live.target import Target
     from forensics.live.verdict import Asked, Canary
 
 _KEYS = ("canary-a=CANARY_KEY_A", "canary-b=CANARY_KEY_B")
+
+
+@dataclass(frozen=True)
+class _Asking:
+    """Whom to ask, as whom, how much and how fast."""
+
+    server: Server
+    accounts: tuple[Account, Account]
+    stated: Stated
+    fill: int
+    pause: float
 
 
 @click.command()
@@ -77,7 +92,7 @@ def canary(
     the run could not have seen a leak. Hosts other than this one are only asked with --run.
     """
     try:
-        from forensics.live.canary import Plan
+        from forensics.live.aim import Stated
         from forensics.live.chat import Server
     except ImportError:
         raise UsageError("canary needs aiohttp: install the `live` extra") from None
@@ -86,14 +101,16 @@ def canary(
 
     base, local = _address(url, path)
     keys = _accounts(accounts or _KEYS)
-    sizes = _sizes(engine or base, limit, pool, context, really=really)
     wait = seconds(pause if pause is not None else (0.0 if local else 1.0), "--pause", 0)
-    if sizes is None or not (local or really):
-        _say_plan(sizes, keys, fill)
-        return Exit.COMPLETE
     server = Server(base + path, model, seconds(timeout, "--timeout"))
+    stated = Stated(_target(engine or base), limit, pool, context)
+    if not (really or (local and stated.near)):
+        _say_plan(stated, keys, fill)
+        return Exit.COMPLETE
+    replaceable(textfile, "--textfile", record)
     try:
-        found = _run(Plan(server, keys, sizes, fill, wait), record)
+        with appended(record) as append:
+            found = _run(_Asking(server, keys, stated, fill, wait), append)
     except KeyboardInterrupt:
         click.echo("canary: interrupted; the record holds what was asked by then", err=True)
         return Exit.INTERRUPTED
@@ -123,35 +140,33 @@ def _accounts(stated: tuple[str, ...]) -> tuple[Account, Account]:
         raise UsageError("two accounts are needed: --account NAME=VARIABLE, twice")
     missing = [variable for _, _, variable in pairs if not os.environ.get(variable)]
     if missing:
-        raise UsageError(f"no key in {', '.join(missing)}")
+        raise UsageError(f"no key in {', '.join(map(named, missing))}")
     first, second = (Account(name, os.environ[variable]) for name, _, variable in pairs)
+    if first.name == second.name or first.key == second.key:
+        raise UsageError("two accounts are needed, and these are one: by name or by key")
     return first, second
 
 
-def _sizes(
-    engine: str, limit: int | None, pool: int | None, window: int | None, *, really: bool
-) -> Sizes | None:
-    """Return what is stated, and the rest from the engine; None if it must not be asked."""
-    from forensics.live.gate import Asked, ask
-    from forensics.live.plan import Sizes
+def _target(engine: str) -> Target:
     from forensics.live.target import Target
 
-    if limit is not None and pool is not None and window is not None:
-        return Sizes(limit, pool, window)
-    target = Target.of(engine)
-    if not (really or is_local(target.shown)):
-        return None
-    gate = asyncio.run(ask([target], Asked(window=window)))
-    known = [row.pool for row in gate.rows if row.pool is not None]
-    if not known:
-        raise UsageError(f"{gate.rows[0].sentence}; state --limit, --pool and --context")
-    least = min(known, key=lambda rank: rank.limit)
-    return Sizes(limit or least.limit, pool or least.pool, window or least.window)
+    return Target.of(engine)
 
 
-def _say_plan(sizes: Sizes | None, keys: tuple[Account, Account], fill: int) -> None:
+async def _sizes(stated: Stated) -> Sizes | None:
+    """Return the sizes for a plan that is only shown; None where nobody may be asked for them."""
+    from forensics.live.aim import UnknownSizesError
+
+    try:
+        return await stated.sizes() if stated.near else None
+    except UnknownSizesError as error:
+        raise UsageError(f"{error}; state --limit, --pool and --context") from None
+
+
+def _say_plan(stated: Stated, keys: tuple[Account, Account], fill: int) -> None:
     from forensics.live.plan import EDGES, FILL, steps
 
+    sizes = asyncio.run(_sizes(stated))
     for step in () if sizes is None else steps(sizes, fill):
         way = "streamed" if step.stream else "whole"
         say(f"{step.name}: {step.tokens:,} tokens, {way}, {keys[step.account].name}")
@@ -160,19 +175,24 @@ def _say_plan(sizes: Sizes | None, keys: tuple[Account, Account], fill: int) -> 
     click.echo("dry run: the host is not local; --run asks it", err=True)
 
 
-def _run(plan: Plan, record: Path | None) -> Canary:
-    from forensics.live.canary import run
+def _run(asked: _Asking, append: Callable[[bytes], object]) -> Canary:
+    """Ask for the sizes and then everything; what cannot be aimed at is a verdict, not an error."""
+    from forensics.live.aim import UnknownSizesError
+    from forensics.live.canary import Plan, run
     from forensics.live.canaryrecord import records
+    from forensics.live.verdict import Canary
 
-    def keep(write: Callable[[bytes], object]) -> Canary:
-        def told(one: Asked) -> None:
-            write(records(one))
-            say(f"{one.step.name}: {one.verdict}", err=True)
+    def told(one: Asked) -> None:
+        append(records(one))
+        say(f"{one.step.name}: {one.verdict}", err=True)
 
-        return asyncio.run(run(plan, told))
+    async def ask() -> Canary:
+        try:
+            sizes = await asked.stated.sizes()
+        except UnknownSizesError as error:
+            why = f"the engine's sizes: {error}; state --limit, --pool and --context"
+            return Canary(unaimed=why)
+        plan = Plan(asked.server, asked.accounts, sizes, asked.fill, asked.pause)
+        return await run(plan, told)
 
-    if record is None:
-        return keep(lambda _: None)
-    descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab", buffering=0) as file:
-        return keep(file.write)
+    return asyncio.run(ask())

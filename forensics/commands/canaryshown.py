@@ -19,7 +19,8 @@ def show(found: Canary, *, as_json: bool) -> None:
 
     rows = [_row(one) for one in found.asked]
     if as_json:
-        click.echo(json.dumps({"passed": found.passed, "asked": rows}, indent=2))
+        told = {"passed": found.passed, "sentence": sentence(found), "asked": rows}
+        click.echo(json.dumps(told, indent=2))
     for row in () if as_json else rows:
         way = "streamed" if row["stream"] else "whole"
         say(

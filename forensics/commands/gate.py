@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from forensics.commands.appending import appended
+from forensics.commands.fromenvironment import named
 from forensics.commands.options import as_json_option
 from forensics.commands.say import say
 from forensics.errors import Exit, UsageError
@@ -46,7 +48,8 @@ def gate(
     """Ask running engines for their pool and fail (11) if one is smaller than its window.
 
     URL is an engine's base address, an address of its own account, or NAME=URL; without any,
-    PREFILL_URL is asked. Whatever is absent, odd or late fails.
+    PREFILL_URL is asked. Whatever is absent, odd or late fails. Each engine has a name of its
+    own, and is named once.
     """
     try:
         from forensics.live.gate import Asked, ask
@@ -57,15 +60,18 @@ def gate(
 
     how = Asked(factor(headroom), context, json_path, seconds(timeout, "--timeout"))
     key = _key(api_key_env)
-    found = asyncio.run(ask(_targets(urls, key), how, key))
-    if record is not None:
-        _append(record, found)
+    targets = _targets(urls, key)
+    with appended(record) as append:
+        from forensics.live.record import capacity_records
+
+        found = asyncio.run(ask(targets, how, key))
+        append(capacity_records(found))
     _print(found, as_json=as_json)
     return Exit.COMPLETE if found.passed else Exit.LIVE_FAILED
 
 
 def _targets(urls: tuple[str, ...], key: str | None) -> list[Target]:
-    from forensics.live.target import Target
+    from forensics.live.target import Target, distinct
 
     stated = urls or tuple(filter(None, [os.environ.get("PREFILL_URL")]))
     if not stated:
@@ -73,6 +79,7 @@ def _targets(urls: tuple[str, ...], key: str | None) -> list[Target]:
     targets = [Target.of(text) for text in stated]
     if key is not None and any(target.has_user for target in targets):
         raise UsageError("an address with a user in it and --api-key-env exclude each other")
+    distinct(targets)
     return targets
 
 
@@ -80,16 +87,8 @@ def _key(name: str | None) -> str | None:
     if name is None:
         return None
     if name not in os.environ:
-        raise UsageError(f"--api-key-env: {name} is not set")
+        raise UsageError(f"--api-key-env: {named(name)} is not set")
     return os.environ[name]
-
-
-def _append(record: Path, found: Gate) -> None:
-    from forensics.live.record import capacity_records
-
-    descriptor = os.open(record, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    with os.fdopen(descriptor, "ab") as file:
-        file.write(capacity_records(found))
 
 
 def _print(found: Gate, *, as_json: bool) -> None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import aiohttp
 
-from forensics.errors import UsageError
 from forensics.live.chat import Account, Server, send
 from forensics.live.fetch import session
 from forensics.live.marker import hashed, new_marker
-from forensics.live.plan import Sizes, Step, steps
+from forensics.live.plan import MEASURE, Sizes, Step, steps
 from forensics.live.prompt import Measure, fillers, measured, prompt
 from forensics.live.reply import Reply
 from forensics.live.verdict import Asked, Canary, Hit, Planted
@@ -42,38 +41,51 @@ class Plan:
 async def run(plan: Plan, told: Callable[[Asked], None] = lambda _: None) -> Canary:
     """Ask everything of a plan, one request after the other; ``told`` hears of each.
 
-    Raises:
-        UsageError: the server does not count tokens, so lengths cannot be aimed at.
+    A server that gives no token counts cannot be aimed at: the run ends there, and fails.
     """
     found, planted = Canary(), dict[str, Planted]()
+
+    def keep(one: Asked) -> None:
+        found.asked.append(one)
+        told(one)
+
     async with session() as client:
-        measure = await _measure(client, plan, planted)
+        try:
+            measure = await _measure(client, plan, planted, keep)
+        except _UnaimedError as error:
+            found.unaimed = str(error)
+            return found
         for step in plan.steps():
-            one = await _one(client, plan, measure, step, planted)
-            found.asked.append(one)
-            told(one)
+            keep(await _one(client, plan, measure, step, planted))
             await asyncio.sleep(plan.pause)
     return found
 
 
+class _UnaimedError(Exception):
+    """The server's token counts say nothing of the prompt's length; quotes nothing."""
+
+
 async def _measure(
-    client: aiohttp.ClientSession, plan: Plan, planted: dict[str, Planted]
+    client: aiohttp.ClientSession,
+    plan: Plan,
+    planted: dict[str, Planted],
+    keep: Callable[[Asked], None],
 ) -> Measure:
     counts = []
-    shapes = ((1, 1), (2, 1), (1, 1 + _PROBE_MARKERS))
-    for words, markers in shapes:
+    for words, markers in ((1, 1), (2, 1), (1, 1 + _PROBE_MARKERS)):
         marker, account = new_marker(), plan.accounts[0]
         text = fillers(marker, words * _PROBE_WORDS, markers)
-        reply = await send(client, plan.server, account, text, stream=False)
-        planted[marker] = Planted(reply.request_id, account.name)
-        if reply.status != 200 or reply.prompt_tokens is None:
-            why = reply.fault or f"HTTP {reply.status}"
-            raise UsageError(f"the server gave no token count for a short prompt ({why})")
-        counts.append(reply.prompt_tokens)
+        step = Step(MEASURE, words * _PROBE_WORDS + markers, 0, stream=False)
+        one = await _sent(client, plan, step, text, {marker}, planted)
+        keep(one)
+        if not one.measured or one.reply.prompt_tokens is None:
+            why = one.reply.fault or f"HTTP {one.reply.status}"
+            raise _UnaimedError(f"{account.name} got no token count for a short prompt ({why})")
+        counts.append(one.reply.prompt_tokens)
         await asyncio.sleep(plan.pause)
     measure = measured(counts[0], counts[1], counts[2], _PROBE_WORDS, _PROBE_MARKERS)
     if measure.word <= 0 or measure.marker <= 0:
-        raise UsageError("the server's token counts do not grow with the prompt")
+        raise _UnaimedError("the server's token counts do not grow with the prompt")
     return measure
 
 
@@ -85,20 +97,26 @@ async def _one(
     planted: dict[str, Planted],
 ) -> Asked:
     marker, late = new_marker(), new_marker()
-    account = plan.accounts[step.account]
     words = measure.words(step.tokens)
-    text = prompt(marker, late, words)
+    one = await _sent(client, plan, step, prompt(marker, late, words), {marker, late}, planted)
+    fits = _fits(plan.sizes, measure.tokens(words), one.reply)
+    return replace(one, fits=fits, control=late in one.reply.markers)
+
+
+async def _sent(
+    client: aiohttp.ClientSession,
+    plan: Plan,
+    step: Step,
+    text: str,
+    own: set[str],
+    planted: dict[str, Planted],
+) -> Asked:
+    """Ask once, note where the prompt's ``own`` markers are, and search the answer."""
+    account = plan.accounts[step.account]
     reply = await send(client, plan.server, account, text, stream=step.stream)
-    planted |= dict.fromkeys((marker, late), Planted(reply.request_id, account.name))
-    own = {marker, late}
-    return Asked(
-        step,
-        account.name,
-        reply,
-        _fits(plan.sizes, measure.tokens(words), reply),
-        late in reply.markers,
-        tuple(_hits(reply, own, planted)),
-    )
+    planted |= dict.fromkeys(own, Planted(reply.request_id, account.name))
+    hits = tuple(_hits(reply, own, planted))
+    return Asked(step, account.name, reply, fits=True, control=False, hits=hits)
 
 
 def _fits(sizes: Sizes, tokens: float, reply: Reply) -> bool | None:

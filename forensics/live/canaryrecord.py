@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from forensics.live.plan import MEASURE
 from forensics.live.verdict import Asked
 
 
@@ -16,13 +17,17 @@ def records(one: Asked) -> bytes:
 
 def _request(one: Asked) -> dict[str, object]:
     reply = one.reply
-    if reply.request_id is None:
+    # Without an id a report would take it for one more request than the logs hold: only the
+    # failure that ended a run stands by itself.
+    ended = one.step.name == MEASURE and (reply.status or 0) >= 400
+    if reply.request_id is None and not ended:
         return {}
     return {
         "hop": "gateway",
         "request_id": reply.request_id,
         "tenant_id": one.account,
         "received_at": reply.at,
+        "finished_at": reply.ended,
         "prompt_tokens": reply.prompt_tokens,
         "completion_tokens": reply.completion_tokens,
         "http_status": reply.status,

@@ -6,13 +6,12 @@ import asyncio
 import codecs
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import aiohttp
 
 from forensics.live.fetch import LARGEST, packed
-from forensics.live.reply import Reply, Taking
+from forensics.live.reply import Reply, Taking, stamped
 
 _JSON = "application/json"
 
@@ -39,7 +38,7 @@ async def send(
     client: aiohttp.ClientSession, server: Server, account: Account, prompt: str, *, stream: bool
 ) -> Reply:
     """Ask once; whatever goes wrong is a reply too, with the markers that came before."""
-    taking = Taking(datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
+    taking = Taking(stamped())
     try:
         async with asyncio.timeout(server.seconds):
             await _ask(client, server, account, _body(server, prompt, stream=stream), taking)

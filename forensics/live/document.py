@@ -13,6 +13,8 @@ from typing import Any
 
 LARGEST_COUNT = 1 << 40
 """A figure beyond it is no size but a way to say "unlimited"."""
+MOST_RANKS = 4_096
+"""More ranks than any server has: each is a line of the answer."""
 
 
 class UnreadableError(Exception):
@@ -80,3 +82,29 @@ def counted(value: Any, path: str) -> int:
     if value > LARGEST_COUNT:
         raise UnreadableError(f"{path} is too large to be a number of tokens")
     return value
+
+
+def every(document: Any, path: str) -> list[tuple[Any, str]]:
+    """Return what stands at a dotted path, each value with its own path.
+
+    A number in the path is a place of several; what stands beside it is as good, so that all
+    of them are returned.
+
+    Raises:
+        UnreadableError: nothing is there, or not in every place.
+    """
+    found = [(document, "")]
+    for key in path.split("."):
+        found = [part for value, at in found for part in _beside(value, key, at, path)]
+        if len(found) > MOST_RANKS:
+            raise UnreadableError(f"more than {MOST_RANKS:,} values at {path}")
+    return found
+
+
+def _beside(value: Any, key: str, at: str, path: str) -> list[tuple[Any, str]]:
+    if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+        return [(item, f"{at}[{number}]") for number, item in enumerate(value)]
+    if not isinstance(value, dict) or key not in value:
+        raise UnreadableError(f"nothing at {path}, or not at every rank")
+    names = [name for name in value if name.isdecimal()] if key.isdecimal() else [key]
+    return [(value[name], f"{at}.{name}".removeprefix(".")) for name in names]

@@ -10,10 +10,11 @@ from fractions import Fraction
 
 import aiohttp
 
-from forensics.live.chain import judged_together
+from forensics.live.chain import differing, judged_together, shared
 from forensics.live.document import UnreadableError
 from forensics.live.fetch import Fetched, fetch, session
-from forensics.live.pools import RankPool, ranks
+from forensics.live.pools import ranks
+from forensics.live.rankpool import RankPool
 from forensics.live.stated import HEADROOM
 from forensics.live.target import Target
 from forensics.live.versions import about_version
@@ -68,13 +69,15 @@ async def ask(targets: Sequence[Target], how: Asked, key: str | None = None) -> 
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     asked_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    rows: list[Row] = []
     async with session(headers) as client:
-        for target in targets:
-            rows += await _rows(client, target, how)
+        parts = [await _rows(client, target, how) for target in targets]
+    rows = [row for part in parts for row in part]
     known = [(row.label, row.pool) for row in rows if row.pool is not None]
     chain, sound = judged_together(known)
-    return Gate(rows, chain, sound and bool(rows) and all(row.passed for row in rows), asked_at)
+    doubled = shared([{row.node for row in part} for part in parts])
+    nodes = [(row.node, row.pool) for row in rows if row.pool is not None]
+    passed = sound and not doubled and bool(rows) and all(row.passed for row in rows)
+    return Gate(rows, [*differing(nodes), *doubled, *chain], passed, asked_at)
 
 
 async def _rows(client: aiohttp.ClientSession, target: Target, how: Asked) -> list[Row]:
@@ -141,5 +144,20 @@ def _judged(target: Target, rank: RankPool, headroom: Fraction) -> Row:
     sentence = (
         f"{state}: pool {rank.pool:,} is {share:.2f} of the window {rank.window:,}; "
         f"{needed:,} needed; first rejected prompt {rank.limit:,} tokens ({rank.limit_basis})"
+        f"{_refused(rank)}"
     )
     return Row(node, label, target.shown, passed, sentence, rank, needed, about_version(rank))
+
+
+def _refused(rank: RankPool) -> str:
+    """Say which prompts a limit refuses that pool and window have room for.
+
+    That is no fault of the pool: it is refused by intent. But it is not what is advertised, and
+    where the refusal is the scheduler's, such a prompt is a rejected one like any other.
+    """
+    if rank.limit >= rank.derived:
+        return ""
+    return (
+        f"; note: {rank.limit:,} to {rank.window - 1:,} tokens are refused by a limit of its own, "
+        "though advertised"
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+MEASURE = "measure"
+"""Short prompts, from whose token counts the long ones are made."""
 FILL = "fill"
 EDGES = ("limit - 1", "limit", "limit + 1", "pool", "pool + 1", "context - 1")
 """Names of the lengths that tell the sides apart."""

@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from forensics.live.document import Said, UnreadableError, counted, parsed
+from forensics.live.document import MOST_RANKS, Said, UnreadableError, counted, every, parsed
+from forensics.live.rankpool import RankPool
 
 POOLS = ("max_total_num_tokens", "kv_pool_tokens", "max_total_tokens")
 WINDOWS = ("context_length", "max_model_len", "context_len", "max_context_len")
 _PAGES = ("page_size", "block_size")
 _LIMITS = ("max_req_input_len",)
 _SGLANG = {"max_total_num_tokens", "internal_states"}
+_SIDES = ("prefill", "decode")
 _RESERVE = 6
 """SGLang rejects at ``min(context, pool) - 6``."""
-
-
-@dataclass(frozen=True)
-class RankPool:
-    """What one rank of a server says. Tokens throughout; ``None`` is not said.
-
-    Ranks answer in any order and without their number: ``place`` counts answers.
-    """
-
-    pool: int
-    pool_field: str
-    window: int
-    limit: int
-    limit_basis: str
-    server: str | None = None
-    """Which of the servers behind a router: ``prefill-0``."""
-    place: int = 1
-    places: int = 1
-    page: int | None = None
-    role: str | None = None
-    engine: str | None = None
-    version: str | None = None
 
 
 @dataclass(frozen=True)
@@ -76,24 +56,46 @@ def ranks(data: bytes, window: int | None = None, pool_path: str | None = None) 
     Args:
         data: the body, JSON.
         window: advertised context in tokens; a larger one in the answer counts instead.
-        pool_path: dotted path to the pool, for engines whose field is not known.
+        pool_path: dotted path to the pool, for engines whose field is not known. A number in it
+            is the place of one rank: all others there are read too.
 
     Raises:
         UnreadableError: it is no JSON object, or pool, window or a rank are absent or odd.
     """
     document = parsed(data)
     if pool_path is not None:
-        value = counted(_at(document, pool_path), pool_path)
-        return [_rank(_Server(Said(document), window), (value, pool_path))]
+        return _at_path(document, window, pool_path)
     found = [rank for server in _servers(document, window) for rank in _ranks(server)]
     if not found:
         raise UnreadableError("no server in the answer")
     return found
 
 
+def _at_path(document: Mapping[str, Any], window: int | None, path: str) -> list[RankPool]:
+    """Return every pool at a stated path, and those under known names, which count as well."""
+    listed = any(isinstance(document.get(side), list) for side in _SIDES)
+    servers = _servers(document, window) if listed else [_Server(Said(document), window)]
+    known = [rank for server in servers if _says_pool(server.said) for rank in _ranks(server)]
+    names = {rank.pool_field for rank in known}
+    stated = [
+        (counted(value, name), name) for value, name in every(document, path) if name not in names
+    ]
+    server = _Server(Said(document), window)
+    there_are, _ = server.said.least(("dp_size",)) or (1, "")
+    if len(stated) < there_are and not known:
+        raise UnreadableError(f"{len(stated)} of {there_are} ranks say their pool")
+    places = len(stated) + len(known)
+    found = [_rank(server, pool) for pool in stated] + known
+    return [replace(rank, place=at, places=places) for at, rank in enumerate(found, 1)]
+
+
+def _says_pool(said: Said) -> bool:
+    return said.least(POOLS) is not None or any(pool is not None for pool in _own(said))
+
+
 def _servers(document: Mapping[str, Any], window: int | None) -> Iterator[_Server]:
     """Yield each server's part: a router's answer holds those of both sides."""
-    sides = [side for side in ("prefill", "decode") if document.get(side) is not None]
+    sides = [side for side in _SIDES if document.get(side) is not None]
     for side in sides:
         if not isinstance(document[side], list):
             raise UnreadableError(f"{side} is no list of servers")
@@ -134,8 +136,8 @@ def _own(said: Said) -> list[tuple[int, str] | None]:
     states = said.values.get("internal_states")
     if states is None:
         return []
-    if not isinstance(states, list):
-        raise UnreadableError(f"{said.path}internal_states is no list")
+    if not isinstance(states, list) or len(states) > MOST_RANKS:
+        raise UnreadableError(f"{said.path}internal_states is no list of ranks")
     paths = (f"{said.path}internal_states[{number}]" for number in range(len(states)))
     return [_of_state(state, path) for state, path in zip(states, paths, strict=True)]
 
@@ -163,6 +165,7 @@ def _rank(server: _Server, pool: tuple[int, str], place: int = 1, places: int = 
         # The reported limit is the first rank's too.
         limit=min(stated[0], derived) if stated else derived,
         limit_basis="reported" if stated and stated[0] <= derived else "derived",
+        derived=derived,
         server=server.name,
         place=place,
         places=places,
@@ -177,15 +180,3 @@ def _version(value: Any) -> str | None:
     """Return what can be nothing but a version."""
     shape = r"v?\d+(\.\d+){1,3}[0-9A-Za-z.+_-]{0,24}"
     return value if isinstance(value, str) and re.fullmatch(shape, value) else None
-
-
-def _at(document: Mapping[str, Any], path: str) -> Any:
-    value: Any = document
-    for key in path.split("."):
-        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
-        elif isinstance(value, dict) and key in value:
-            value = value[key]
-        else:
-            raise UnreadableError(f"nothing at {path}")
-    return value

@@ -39,6 +39,7 @@ def _line(row: Row, asked_at: str) -> bytes:
         "engine": rank.engine,
         "engine_version": rank.version,
         "disaggregated": rank.role in ("prefill", "decode") if rank.role else None,
+        "gate": row.passed,
     }
     known = {name: value for name, value in record.items() if value is not None}
     return json.dumps(known).encode() + b"\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from forensics.live.document import LARGEST_COUNT
@@ -38,6 +39,8 @@ class Reply:
     """An error said that the prompt is too long: the engine's own, not a proxy's."""
     words: bool = False
     """Something generated was sent."""
+    ended: str | None = None
+    """When the last of it had come."""
 
     @property
     def served(self) -> bool:
@@ -49,6 +52,11 @@ class Reply:
         """A clear refusal of a prompt that is too long, before any word was sent."""
         clear = self.status in _REFUSALS or (self.status == 200 and self.error_frame)
         return clear and self.said_too_long and not self.words and self.fault is None
+
+
+def stamped() -> str:
+    """Return the present in UTC, as records have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 class Taking:
@@ -92,6 +100,7 @@ class Taking:
             self._errors and self.status == 200,
             self._too_long,
             self._words,
+            stamped(),
         )
 
     def _take_figures(self, body: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from forensics.live.plan import FILL, Step
+from forensics.live.plan import FILL, MEASURE, Step
 from forensics.live.reply import Reply
 
 
@@ -41,12 +41,19 @@ class Asked:
     hits: tuple[Hit, ...]
 
     @property
+    def measured(self) -> bool:
+        """The server answered, and said how many tokens the prompt had."""
+        return self.reply.served and self.reply.prompt_tokens is not None
+
+    @property
     def verdict(self) -> str:
         """What this request shows, in a word or two."""
         if self.hits:
             return "foreign marker"
         if self.reply.fault is not None:
             return "no answer"
+        if self.step.name == MEASURE:
+            return "measured" if self.measured else "no token count"
         if self.fits is not True and self.reply.refused:
             return "refused"
         if self.fits is False:
@@ -65,6 +72,8 @@ class Canary:
     """The run so far."""
 
     asked: list[Asked] = field(default_factory=list)
+    unaimed: str | None = None
+    """Why nothing could be asked at the lengths that matter; nothing is known then."""
 
     @property
     def hits(self) -> list[Hit]:
@@ -74,7 +83,7 @@ class Canary:
     @property
     def seeing(self) -> bool:
         """The positive control: an answer that fits gave its own last word back."""
-        return any(one.control and one.fits for one in self.asked)
+        return any(one.control and one.fits for one in self.asked if one.step.name != MEASURE)
 
     @property
     def filled(self) -> bool:
@@ -85,12 +94,12 @@ class Canary:
     @property
     def edges(self) -> list[Asked]:
         """The requests at the lengths that matter."""
-        return [one for one in self.asked if one.step.name != FILL]
+        return [one for one in self.asked if one.step.name not in (FILL, MEASURE)]
 
     @property
     def passed(self) -> bool:
         """Nothing foreign, everything at an edge judged, pages filled, and the control seen."""
-        sound = self.seeing and self.filled and not self.hits
+        sound = self.seeing and self.filled and not self.hits and bool(self.edges)
         return sound and all(one.verdict in GOOD for one in self.edges)
 
 
@@ -99,6 +108,8 @@ def sentence(found: Canary) -> str:
     if found.hits:
         answers = sum(1 for one in found.asked if one.hits)
         return f"FAILED: {len(found.hits)} foreign markers in {answers} answers"
+    if found.unaimed is not None:
+        return f"FAILED: blind: {found.unaimed}"
     if not found.seeing:
         return "FAILED: blind: no answer gave its own marker back, so none could show another's"
     if not found.filled:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from forensics.live.pools import RankPool
+from forensics.live.rankpool import RankPool
 
 _FIXES = (
     ((0, 5, 19), "no release up to 0.5.19 keeps a rejected prompt from being handed over"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from forensics.live.document import Said, UnreadableError, counted, parsed
-from forensics.live.pools import RankPool
+from forensics.live.rankpool import RankPool
 
 _NAME = rb"vllm:cache_config_info"
 _SAMPLE = re.compile(rb"^" + _NAME + rb"\{([^}\n]{0,8192})\} 1(?:\.0)?\s*$", re.MULTILINE)
@@ -45,6 +45,7 @@ def _rank(sample: bytes, window: int, place: int, places: int) -> RankPool:
         window=window,
         limit=min(tokens, window) + 1,
         limit_basis="derived",
+        derived=min(tokens, window) + 1,
         place=place,
         places=places,
         page=page,

@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,60 +28,6 @@ INFO = {
     "context_length": WINDOW, "disaggregation_mode": "prefill",
     "launch_command": f"python -m sglang.launch_server --api-key {SECRET}",
 }  # fmt: skip
-
-
-class Server:
-    """A server in a thread of its own; ``answers`` maps a path to what it says."""
-
-    def __init__(self) -> None:
-        self.answers: dict[str, Any] = {}
-        self.asked: list[str] = []
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._thread.start()
-        self.url = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(10)
-
-    async def _start(self) -> str:
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(app, access_log=None)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
-        return f"http://127.0.0.1:{self._runner.addresses[0][1]}"
-
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
-        self.asked.append(request.path)
-        answer = self.answers.get(request.path)
-        if answer is None:
-            return web.Response(status=404, text=SECRET)
-        if callable(answer):
-            return await answer(request)
-        if isinstance(answer, web.Response):
-            return answer
-        return web.Response(text=answer if isinstance(answer, str) else json.dumps(answer))
-
-    def stop(self) -> None:
-        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result(10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    server = Server()
-    yield server
-    server.stop()
-
-
-@pytest.fixture
-def said(capsys: pytest.CaptureFixture[str]) -> Any:
-    def ask(*arguments: str) -> tuple[int, str]:
-        code = run(["gate", *arguments])
-        shown = capsys.readouterr()
-        assert SECRET not in shown.out + shown.err
-        return code, shown.out
-
-    return ask
 
 
 def states(*pools: Any) -> dict[str, Any]:
@@ -209,13 +154,6 @@ def test_the_older_address_is_asked_where_the_newer_one_is_not_there(server, sai
     server.answers["/get_server_info"] = GOOD
     assert said(server.url)[0] == 0
     assert server.asked == ["/server_info", "/get_server_info"]
-
-
-@pytest.fixture
-def other() -> Iterator[Server]:
-    other = Server()
-    yield other
-    other.stop()
 
 
 def test_a_redirect_sends_neither_request_nor_key_to_another_host(server, other, said, monkeypatch):
@@ -496,3 +434,74 @@ def test_the_lab_engine_before_and_after_its_pool_is_raised(tmp_path: Path, pool
 def test_what_a_part_says_against_the_whole_is_unreadable(answer):
     with pytest.raises(UnreadableError):
         ranks(json.dumps(answer).encode())
+
+
+def test_a_path_to_one_rank_is_a_path_to_all_of_them(server, said):
+    path = ("--json-path", "cache.0.tokens", "--context", str(WINDOW))
+    ranks_of = [{"tokens": ENOUGH}, {"tokens": SMALL}, {"tokens": ENOUGH}]
+    server.answers["/server_info"] = {"cache": ranks_of}
+    code, text = said(f"x={server.url}", *path)
+    assert (code, text.count(" of 3): ")) == (11, 3)
+    assert "x (2 of 3): failed: pool 681,280" in text
+    assert "x: pools differ: 681,280 at cache[1].tokens (2 of 3), 2,040,000 at" in text
+    server.answers["/server_info"] = {"cache": {str(n): one for n, one in enumerate(ranks_of)}}
+    assert said(server.url, *path)[0] == 11
+    server.answers["/server_info"] = {"cache": [{"tokens": ENOUGH}] * 2}
+    assert said(server.url, *path)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        states(ENOUGH, SMALL),
+        states(SMALL),
+        {"kv_pool_tokens": SMALL},
+        {"dp_size": 2},
+        {"prefill": [{"max_total_num_tokens": SMALL, "context_length": WINDOW}]},
+        {"cache": [{"tokens": ENOUGH}, {}]},
+        {"cache": [{"tokens": ENOUGH}, {"tokens": None}]},
+        {"cache": [{"tokens": ENOUGH}, {"tokens": "1"}]},
+        {"cache": [{"tokens": ENOUGH}, 7]},
+        {"cache": [{"tokens": ENOUGH}] * 5_000},
+        {"cache": []},
+        {"cache": {"0": {"tokens": ENOUGH}, "1": {}}},
+    ],
+    ids=str,
+)
+def test_a_path_does_not_hide_what_the_answer_says_besides(server, said, more):
+    stated = ("--json-path", "cache.0.tokens", "--context", str(WINDOW))
+    answer = {"cache": [{"tokens": ENOUGH}]}
+    server.answers["/server_info"] = answer | {"prefill": {"own": 1}}
+    assert said(server.url, *stated)[0] == 0
+    server.answers["/server_info"] = answer | more
+    code, text = said(server.url, *stated)
+    assert (code, ": failed: " in text) == (11, True)
+    assert len(text.splitlines()) < 7
+
+
+def test_ranks_that_differ_are_named_under_known_names_too(server, said):
+    server.answers["/server_info"] = INFO | states(ENOUGH, ENOUGH + 64)
+    code, text = said(f"x={server.url}")
+    assert (code, "x: pools differ: 2,040,000 at internal_states[0]" in text) == (0, True)
+    server.answers["/server_info"] = INFO | states(ENOUGH, ENOUGH)
+    assert "pools differ" not in said(server.url)[1]
+
+
+def test_more_ranks_than_any_server_has_are_no_ranks(server, said):
+    server.answers["/server_info"] = INFO | states(*([ENOUGH] * 5_000))
+    code, text = said(server.url)
+    assert (code, len(text.splitlines())) == (11, 1)
+
+
+def test_a_limit_far_below_the_window_is_shown_but_is_not_the_fault(server, other, said):
+    server.answers["/server_info"] = GOOD | {"max_req_input_len": 8_000}
+    code, text = said(f"p={server.url}")
+    assert code == 0
+    assert "first rejected prompt 8,000 tokens (reported); note: 8,000 to 1,048,575 tokens" in text
+    # With a decode side that accepts them it is.
+    other.answers["/server_info"] = GOOD | {"disaggregation_mode": "decode"}
+    code, text = said(f"p={server.url}", f"d={other.url}")
+    assert (code, "dangerous pair" in text) == (11, True)
+    for limit in (WINDOW - 6, WINDOW + 5):
+        server.answers["/server_info"] = GOOD | {"max_req_input_len": limit}
+        assert "note:" not in said(server.url)[1]
