@@ -51,6 +51,20 @@ def lab() -> None:
 @click.option("--fix", "fixes", multiple=True, type=click.Choice(FIXES), help="one fix; repeatable")
 @click.option("--auto-truncate", is_flag=True, help="shorten what prefill cannot hold")
 @click.option("--link-fault", default="none", type=click.Choice(LINKS), show_default=True)
+@click.option(
+    "--link-fault-after",
+    default=0,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="hand-offs that go well before: on fresh pages nothing is left to leak",
+)
+@click.option(
+    "--link-fault-every",
+    default=3,
+    show_default=True,
+    type=_SIZE,
+    help="one in so many hand-offs meets the link fault",
+)
 @click.option("--account", "accounts", multiple=True, help="NAME=KEY; repeatable")
 def serve(
     logs: Path,

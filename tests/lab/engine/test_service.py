@@ -197,3 +197,36 @@ def test_sizes_that_no_engine_can_have_are_refused(tmp_path):
     for odd in (("--page", "0"), ("--prefill-pool", "100"), ("--context", "6")):
         assert run(["lab", "serve", "--logs", str(tmp_path / "logs"), *odd]) == 2
     assert not (tmp_path / "logs").exists()
+
+
+@pytest.mark.parametrize(("after", "leaks"), [(0, False), (8, True)])
+def test_a_link_fault_leaks_once_pages_are_filled(tmp_path, after, leaks):
+    async def use(client, at):
+        for number in range(12):
+            prompt = f"mark-{number:08x} " * 1_900
+            async with client.post(f"{at.router}/v1/completions", json={"prompt": prompt}) as got:
+                assert got.status == 200
+
+    # The first to meet the fault is the third hand-off, or the third after those that fill.
+    faults = {"fault": False, "link_fault": LinkFault.TRUNCATE, "link_fault_after": after}
+    served = drill(tmp_path, use, step_seconds=0, **faults).served
+    first = after + 2
+    assert not any(one.foreign for one in served[:first])
+    assert bool(served[first].foreign) == leaks
+
+
+def test_the_command_takes_when_and_how_often_the_link_fails(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr("forensics.commands.lab._check", made.append)
+
+    async def no_server(*_):
+        return 0
+
+    monkeypatch.setattr("forensics.commands.lab._serve", no_server)
+    more = ("--link-fault", "drop", "--link-fault-after", "20", "--link-fault-every", "2")
+    assert run(["lab", "serve", "--logs", str(tmp_path / "logs"), *more]) == 0
+    (options,) = made
+    assert (options.link_fault, options.link_fault_after) == (LinkFault.DROP, 20)
+    assert options.link_fault_every == 2
+    for odd in (("--link-fault-after", "-1"), ("--link-fault-every", "0")):
+        assert run(["lab", "serve", "--logs", str(tmp_path / "logs"), *odd]) == 2
