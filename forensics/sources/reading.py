@@ -286,6 +286,27 @@ def _take(parsed: Parsed, facts: FileFacts, rows: Parts, reading: Reading) -> No
     reading.clock += parsed.clock
 
 
+def write_part(path: Path, rows: pl.DataFrame) -> None:
+    """Write rows of requests as a part, or in place of one, in one step.
+
+    Raises:
+        PrivacyError: a column is none that a part has.
+        ForensicsError: the folder cannot be written to.
+    """
+    rows = shaped(rows, PART)
+    try:
+        # Read once and soon: packing costs more than it saves. In one step: where a worker
+        # was taken for lost, it and its successor write the same file.
+        made = path.with_suffix(f".{token_hex(8)}")
+        rows.write_parquet(made, compression="uncompressed", statistics=False)
+        made.replace(path)
+    except OSError as error:
+        # Not a fault of the input: rows that were counted as kept would be lost.
+        raise ForensicsError(
+            f"{path.parent.parent}: cannot be written ({error.strerror or 'no space left?'})"
+        ) from None
+
+
 class Parts:
     """Rows of one file, written to a part whenever enough have come together."""
 
@@ -311,17 +332,6 @@ class Parts:
 
     def _write(self) -> None:
         path = self._folder / f"{self._number:06d}-{len(self._written):06d}.parquet"
-        rows = shaped(pl.concat(self._held, how="diagonal_relaxed"), PART)
-        try:
-            # Read once and soon: packing costs more than it saves. In one step: where a worker
-            # was taken for lost, it and its successor write the same file.
-            part = path.with_suffix(f".{token_hex(8)}")
-            rows.write_parquet(part, compression="uncompressed", statistics=False)
-            part.replace(path)
-        except OSError as error:
-            # Not a fault of the input: rows that were counted as kept would be lost.
-            raise ForensicsError(
-                f"{self._folder.parent}: cannot be written ({error.strerror or 'no space left?'})"
-            ) from None
+        write_part(path, pl.concat(self._held, how="diagonal_relaxed"))
         self._held, self._rows = [], 0
         self._written.append(path)

@@ -16,7 +16,7 @@ import polars as pl
 
 from forensics.columns import DTYPES, ensure
 from forensics.live.watch.follow import Place
-from forensics.sources.reading import Reading
+from forensics.sources.reading import Reading, write_part
 
 IDS = ("request_id", "prefill_request_id", "transfer_id")
 _FLAGS = (
@@ -120,7 +120,7 @@ class Ring:
 
     def reading(self, rows: pl.DataFrame, part: Path) -> Reading:
         """Return a reading of some rows, as if nothing else had been read."""
-        rows.drop("_at").write_parquet(part)
+        write_part(part, rows.drop("_at"))
         found = Reading(parts=[part], capacity=list(self.capacity), markers=list(self.markers))
         return replace(found, clock=Counter(self.clock))
 

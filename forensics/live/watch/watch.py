@@ -26,7 +26,7 @@ from forensics.live.watch.ring import IDS, Held, Ring
 from forensics.live.watch.told import Output, lines
 from forensics.schema import AFFECTED_TIERS, TIERS
 from forensics.sources.files import Input, expand, with_nodes
-from forensics.sources.reading import Reading, Shard, read_shard
+from forensics.sources.reading import Reading, Shard, read_shard, write_part
 
 _LONGER = 12
 """How many times as long a record is held that gave reason to look closer."""
@@ -276,7 +276,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def _renumber(part: Path, lines_before: int) -> None:
     """Count the lines of a chunk from the beginning of its file."""
     if lines_before:
-        pl.read_parquet(part).with_columns(pl.col("line") + lines_before).write_parquet(part)
+        write_part(part, pl.read_parquet(part).with_columns(pl.col("line") + lines_before))
 
 
 def reached(told: Sequence[dict[str, Any]], tier: str | None) -> bool:
