@@ -11,9 +11,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from random import Random
 
 from forensics.lab.clock import MINUTE, SECOND, micros, rfc3339
 
@@ -74,7 +74,7 @@ class _Host:
 
 def write_slots(out: Path) -> None:
     """Write a log for each host, the truth and the incident file, which maps the names."""
-    rng = random.Random(_SEED)
+    rng = Random(_SEED)
     hosts = [_Host(f"game-{number:02d}") for number in range(1, _HOSTS + 1)]
     logs: dict[str, list[str]] = {host.name: [] for host in hosts}
     truth = [("lobby_id", "studio", "stale_slots", "snapshots_sent", "affected", "owners")]
@@ -97,7 +97,7 @@ def write_slots(out: Path) -> None:
 
 
 def _lobby(
-    rng: random.Random, host: _Host, number: int, now: int
+    rng: Random, host: _Host, number: int, now: int
 ) -> tuple[dict[str, object], tuple[str, str, str, str, str, str] | None]:
     studio = f"studio-{rng.randrange(1, _STUDIOS + 1):02d}"
     players = rng.choice([2, 2, 3, 4, 4, 4, 5, 6, 6, 7, 8])
