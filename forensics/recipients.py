@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.direction import received_tier, receives
 from forensics.exposure import Tenant, stamp
 from forensics.schema import AFFECTED_TIERS, TIERS
 
 _COUNTED = ("confirmed", "probable", "possible", "not_assessable")
 
 
-def recipients(requests: pl.DataFrame) -> list[Tenant]:
+def recipients(requests: pl.DataFrame, mechanism: str = "read") -> list[Tenant]:
     """Return one row per tenant with an affected request or one that cannot be judged."""
-    rows = requests.filter(pl.col("tier").is_in(_COUNTED))
+    rows = requests.filter(pl.col("tier").is_in(_COUNTED) & receives(mechanism))
+    rows = rows.with_columns(tier=received_tier(mechanism))
     affected = pl.col("tier").is_in(AFFECTED_TIERS)
     stale = pl.col("stale_pages")
     table = rows.group_by("tenant_id").agg(
@@ -33,27 +35,31 @@ def recipients(requests: pl.DataFrame) -> list[Tenant]:
 
 
 def sources(pairs: pl.DataFrame, resident: pl.DataFrame, affected: pl.DataFrame) -> list[Tenant]:
-    """Return one row per tenant that may have written pages which affected responses read.
+    """Return one row per tenant whose data affected responses may hold.
 
-    ``requests`` counts the tenant's requests that ran there before, ``responses`` the
-    affected responses that may hold its data.
+    ``requests`` counts the tenant's requests that ran there before, or that wrote there under a
+    fault that writes; ``responses`` the affected responses that may hold its data.
     """
     times = affected.select("request_id", "attempt", read="received_at", recipient="tenant_id")
+    ranked = pl.col("tier").cast(pl.Enum(_COUNTED))
+    once = pairs.group_by("request_id", "attempt", "source_tenant_id").agg(
+        ranked.min().alias("best"),
+        pl.col("pages").sum().alias("pages"),
+        pl.col("pages").count().alias("modelled"),
+        pl.col("same_tenant").all(),
+    )
     table = (
-        pairs.join(times, on=["request_id", "attempt"], how="left")
+        once.join(times, on=["request_id", "attempt"], how="left")
         .group_by(pl.col("source_tenant_id").alias("tenant_id"))
         .agg(
-            pl.len().cast(pl.Int64).alias("possible"),
+            *((pl.col("best") == tier).sum().cast(pl.Int64).alias(tier) for tier in _COUNTED),
             pl.len().cast(pl.Int64).alias("responses"),
+            pl.when(pl.col("modelled").sum() > 0).then(pl.col("pages").sum()).alias("pages"),
             pl.col("read").min().alias("first_at"),
             pl.col("read").max().alias("last_at"),
             pl.col("same_tenant").all().alias("same"),
         )
         .join(resident, on="tenant_id", how="left", nulls_equal=True)
-        .with_columns(
-            pages=pl.lit(None, dtype=pl.Int64),
-            **{tier: pl.lit(0, dtype=pl.Int64) for tier in _COUNTED if tier != "possible"},
-        )
     )
     return _tenants(table, "source")
 

@@ -1,0 +1,116 @@
+"""The first screen of the document: how many, how sure, and by how much that could be wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from forensics import direction
+from forensics import exposure as doc
+from forensics.analysis import Analysis
+from forensics.assemble.bounds import further
+from forensics.bounds.arithmetic import arithmetic
+from forensics.bounds.rates import rates
+from forensics.exposure import stamp
+from forensics.incomplete import LINES, UNEXPLAINED, incomplete
+from forensics.ongoing import ongoing
+from forensics.schema import AFFECTED_TIERS, TIERS
+from forensics.wording import count
+
+TIER_MEANING = {
+    "confirmed": "an attestation or a canary marker shows foreign content",
+    "probable": "direct evidence that decode read pages this request had not written",
+    "possible": "could have been affected and cannot be excluded",
+    "ruled_out": "a necessary condition is shown to be false",
+    "not_assessable": "a value needed to decide is missing; counted in the upper bound",
+}
+
+
+def headline(
+    analysis: Analysis,
+    found_recipients: list[doc.Tenant],
+    found_sources: list[doc.Tenant],
+    read: list[doc.FormatCount],
+) -> doc.Headline:
+    """Return the first screen of an analysis with these populations and counts per format."""
+    rows, mechanism = analysis.requests, analysis.incident.trigger.mechanism
+    got = received(rows, mechanism)
+    counts, among = counts_of(rows), counts_of(got)
+    delivered = counts_of(rows.filter(pl.col("rung") == "delivered"))
+    told = [t for t in found_recipients if t.tier in AFFECTED_TIERS]
+    unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
+    times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
+    return doc.Headline(
+        sentence=_sentence(among, told, rows.height) + _written(rows, mechanism),
+        direction=direction.sentence(mechanism),
+        tiers=[
+            doc.TierCount(tier, counts.get(tier, 0), delivered.get(tier, 0), TIER_MEANING[tier])
+            for tier in TIERS
+        ],
+        recipients=sum(1 for t in told if t.tenant_id is not None),
+        recipients_unknown_tenant=unknown,
+        sources=sum(1 for t in found_sources if t.tenant_id is not None and not t.same_tenant_only),
+        first_affected_at=stamp(_int(times.min())) if len(times) else None,
+        last_affected_at=stamp(_int(times.max())) if len(times) else None,
+        ongoing=ongoing(analysis),
+        bound=arithmetic(among, _unseen(analysis, read), analysis.incident.logs.sampling_rate),
+        incomplete=incomplete(analysis),
+        further_bounds=further(analysis, among),
+        rates=rates(got),
+    )
+
+
+def received(rows: pl.DataFrame, mechanism: str) -> pl.DataFrame:
+    """Return the requests with their tiers as recipients: those that only wrote are none."""
+    if mechanism == "read":
+        return rows
+    tier = direction.received_tier(mechanism)
+    listed = direction.receives(mechanism) | (pl.col("tier") == "ruled_out")
+    return rows.with_columns(tier=pl.when(listed).then(tier).otherwise(pl.lit("ruled_out")))
+
+
+def counts_of(rows: pl.DataFrame) -> dict[str, int]:
+    """Return how many requests each tier has."""
+    return {str(tier): int(n) for tier, n in rows.select("tier").group_by("tier").len().iter_rows()}
+
+
+def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
+    """Return records that could each be one more affected response, by their kind."""
+    lines = {f"{line}s {UNEXPLAINED}": analysis.traces.left(kind) for kind, line in LINES.items()}
+    return {
+        "unreadable records": sum(sum(item.unreadable.values()) for item in read),
+        "gateway records that pair with no engine record": analysis.unpaired,
+        "canary hits in requests that no log holds": analysis.markers.unlogged,
+        "attested answers of requests that no log holds": sum(
+            row.verdict == "foreign" for row in analysis.attested.unmatched
+        ),
+        **lines,
+    }
+
+
+def _sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
+    affected = sum(counts.get(tier, 0) for tier in AFFECTED_TIERS)
+    named = sum(1 for t in told if t.tenant_id is not None)
+    nameless = any(t.tenant_id is None for t in told)
+    if not affected:
+        return f"No affected response was found among {count(total, 'request')}."
+    parts = [f"{counts[tier]:,} {tier}" for tier in AFFECTED_TIERS if counts.get(tier)]
+    to = f"to {count(named, 'tenant')}"
+    if nameless:
+        to += " and to requests without a tenant" if named else ""
+        to = to if named else "to requests without a tenant"
+    found, among = count(affected, "affected response"), count(total, "request")
+    return f"{found} ({', '.join(parts)}) {to}, among {among}."
+
+
+def _written(rows: pl.DataFrame, mechanism: str) -> str:
+    """Say how many requests gave, where that is another population than those that received."""
+    if mechanism != "write":
+        return ""
+    wrote = rows.filter(direction.gives(mechanism)).height
+    return f" {count(wrote, 'request')} met the condition of the fault, and may have written there."
+
+
+def _int(value: Any) -> int:
+    return int(value)

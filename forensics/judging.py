@@ -1,0 +1,69 @@
+"""Verdicts of all requests, and whose data may have gone where, by the mechanism of the fault.
+
+A fault that writes is judged twice: who ran beside a write is known only once it is known who
+met the condition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics import verdicts
+from forensics.attribution import coresidency, onward
+from forensics.direction import SHOWN, TRIGGER_CODES, UNDELIVERED, WRITES, flagged
+from forensics.incident import Incident
+
+_PAIR = ("request_id", "attempt", "origin", "source_tenant_id", "source_request_id")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Requests with their verdicts; pairs of response and possible source; residents by tenant."""
+
+    requests: pl.DataFrame
+    pairs: pl.DataFrame
+    resident: pl.DataFrame
+
+
+def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.DataFrame:
+    """Return the requests with their verdicts; see :func:`forensics.verdicts.judge`."""
+    first = verdicts.judge(requests, incident, marked)
+    if incident.trigger.mechanism not in WRITES:
+        return first
+    beside = onward.beside(first, onward.wrote(first))
+    undelivered = onward.undelivered(first)
+    flagged = requests.with_columns(
+        ran_beside_write=pl.col("handoff").is_in(beside.implode()),
+        wrote_undelivered=pl.col("handoff").is_in(undelivered.implode()),
+    )
+    names = [name for name in flagged.columns if name not in requests.columns]
+    return verdicts.judge(flagged, incident, marked).drop(names)
+
+
+def judge_all(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> Judged:
+    """Return verdicts and populations: looking back, forward, or both ways."""
+    rows, mechanism = judge(requests, incident, marked), incident.trigger.mechanism
+    reading = rows if mechanism not in WRITES else rows.with_columns(tier=_as_reader())
+    read = Judged(rows, coresidency.pairs(reading), coresidency.resident_requests(reading))
+    if mechanism == "read":
+        return read
+    wrote = Judged(rows, onward.pairs(rows), onward.writers(rows))
+    return wrote if mechanism == "write" else _both(read, wrote)
+
+
+def _both(read: Judged, wrote: Judged) -> Judged:
+    """Return the pairs of either way, once each; of residents and writers the larger number."""
+    every = pl.concat([read.pairs, wrote.pairs], how="diagonal_relaxed")
+    pairs = every.sort(every.columns, nulls_last=False).unique(_PAIR, keep="first")
+    pairs = pairs.sort(*_PAIR, nulls_last=False)
+    counts = pl.concat([read.resident, wrote.resident])
+    most = counts.group_by("tenant_id").agg(pl.col("requests").max())
+    return Judged(read.requests, pairs, most)
+
+
+def _as_reader() -> pl.Expr:
+    """Tiers of a fault that reads: that a request ran beside a write is no sign of it."""
+    meets = pl.any_horizontal([flagged(code) for code in (*TRIGGER_CODES, *SHOWN)])
+    return pl.when(meets & ~flagged(UNDELIVERED)).then("tier").otherwise(pl.lit("ruled_out"))

@@ -1,0 +1,163 @@
+"""Which way data went: read and write faults have the two lists the other way round."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import forensics
+from forensics import lab
+from forensics.evidence.verify import verify
+from forensics.lab.writes import Overwritten, overwritten
+from forensics.notices.facts import told
+from forensics.notices.finished import finished
+from forensics.notices.pseudonyms import pseudonym
+
+CaseOf = Callable[..., forensics.Case]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One run of the laboratory, read under each mechanism, with the truth of a write fault."""
+
+    run: lab.LabRun
+    folder: Path
+    truth: list[Overwritten]
+
+    def case(self, mechanism: str) -> forensics.Case:
+        incident = self.folder / f"{mechanism}.toml"
+        incident.write_text(f'[trigger]\nmechanism = "{mechanism}"\n')
+        return forensics.read_logs(self.folder / "logs", incident=incident)
+
+
+@pytest.fixture(scope="module")
+def fault(tmp_path_factory: pytest.TempPathFactory) -> Fault:
+    config = replace(lab.small(seed=6, requests=1_500, keep_pages=True), tenants=60)
+    run = lab.simulate(config)
+    folder = tmp_path_factory.mktemp("fault")
+    lab.write_plain(run, folder)
+    return Fault(run, folder, overwritten(run))
+
+
+@pytest.fixture(scope="module")
+def read(fault: Fault) -> forensics.Case:
+    return fault.case("read")
+
+
+@pytest.fixture(scope="module")
+def write(fault: Fault) -> forensics.Case:
+    return fault.case("write")
+
+
+def tenants(case: forensics.Case, population: str) -> set[str]:
+    rows = case.tenants.polars().filter(
+        (pl.col("population") == population) & (pl.col("tier") != "not_assessable")
+    )
+    return set(rows["tenant_id"].drop_nulls())
+
+
+def pairs(case: forensics.Case) -> set[tuple[str, str]]:
+    return set(case.sources.polars().select("request_id", "source_tenant_id").iter_rows())
+
+
+def test_whoever_received_data_of_a_writer_is_a_recipient_of_it(
+    fault: Fault, write: forensics.Case
+) -> None:
+    assert fault.truth
+    assert {(row.request_id, row.by_tenant) for row in fault.truth} <= pairs(write)
+    assert {row.tenant_id for row in fault.truth} <= tenants(write, "recipient")
+    assert {row.by_tenant for row in fault.truth} <= tenants(write, "source")
+
+
+def test_a_write_fault_turns_both_lists_round(
+    fault: Fault, read: forensics.Case, write: forensics.Case
+) -> None:
+    short = [h for h in fault.run.handoffs if h.short]
+    wrote, answered = ({h.intent.tenant_id for h in short if keep(h)} for keep in (bool, _sent))
+    others = {h.intent.tenant_id for h in fault.run.handoffs} - wrote
+    assert others
+    assert tenants(read, "recipient") == answered
+    assert tenants(write, "source") == wrote
+    assert len(others & tenants(read, "source")) > 0.9 * len(others)
+    assert len(others & tenants(write, "recipient")) > 0.9 * len(others)
+    assert not others & tenants(read, "recipient")
+    assert not others & tenants(write, "source")
+
+
+def _sent(handoff: lab.Handoff) -> bool:
+    return handoff.delivered
+
+
+def test_the_window_looks_back_for_a_read_and_forward_for_a_write(
+    fault: Fault, read: forensics.Case, write: forensics.Case
+) -> None:
+    """Whoever finished before the rank's first write is a source of a read, no recipient."""
+    writes: dict[tuple[str, int], list[int]] = {}
+    for h in fault.run.handoffs:
+        if h.short:
+            writes.setdefault((h.decode_node, h.decode_rank), []).append(h.reserved_at or 0)
+    rows = {row["request_id"]: row for row in write.requests.polars().iter_rows(named=True)}
+    before, after = set(), set()
+    for h in fault.run.handoffs:
+        first = min(writes.get((h.decode_node, h.decode_rank), [2**62]))
+        if h.delivered and not h.placeholder and h.released_at is not None:
+            (before if h.released_at < first else after).add(h.intent.request_id)
+    assert len(before) > 20
+    assert len(after) > 200
+    exposed = {request for request, _ in pairs(write)}
+    assert not exposed & before
+    assert len(exposed & after) > 200
+    assert not {r for r in before if "co_resident" in rows[r]["reasons"]}
+    assert {rows[r]["tier"] for r in exposed & after} == {"possible"}
+
+
+def test_unknown_runs_both(fault: Fault, read: forensics.Case, write: forensics.Case) -> None:
+    unknown = fault.case("unknown")
+    assert pairs(unknown) == pairs(read) | pairs(write)
+    for population in ("recipient", "source"):
+        both = tenants(read, population) | tenants(write, population)
+        assert tenants(unknown, population) == both
+    assert "not settled" in unknown.exposure().headline.direction
+
+
+def test_below_the_limit_clears_nobody_under_a_write_fault(
+    read: forensics.Case, write: forensics.Case
+) -> None:
+    reasons = read.requests.polars().filter(pl.col("reasons").list.contains("below_limit"))
+    assert reasons.height > 1_000
+    assert not write.requests.polars()["reasons"].list.contains("below_limit").any()
+
+
+def test_what_was_written_without_an_answer_counts_all_the_same(
+    fault: Fault, write: forensics.Case
+) -> None:
+    silent = {h.transfer_id for h in fault.run.handoffs if h.short}
+    silent -= {h.transfer_id for h in fault.run.affected}
+    rows = write.requests.polars().filter(pl.col("reasons").list.contains("undelivered_write"))
+    assert set(rows["transfer_id"].cast(pl.Int64)) == silent
+    assert set(rows["tier"]) == {"possible"}
+    sources = write.tenants.polars().filter(pl.col("population") == "source")
+    assert {h.intent.tenant_id for h in fault.run.handoffs if h.transfer_id in silent} <= set(
+        sources["tenant_id"]
+    )
+
+
+def _name(tenant: str) -> str:
+    return pseudonym(b"k" * 32, "case", "tenants", tenant)
+
+
+def test_report_and_notices_of_a_write_fault_say_the_same(
+    write: forensics.Case, tmp_path: Path
+) -> None:
+    folder = write.report(tmp_path / "out").folder
+    assert verify(folder).mismatches == []
+    document = write.exposure()
+    head = document.headline
+    assert head.bound.low == 0
+    assert "met the condition of the fault" in head.sentence
+    assert "0 probable" not in head.sentence
+    found = told(finished(folder), _name)
+    recipients = found.facts.filter(pl.col("population") == "recipient")
+    assert recipients["n_possible"].sum() == sum(t.n_possible for t in document.recipients)
