@@ -15,6 +15,7 @@ import polars as pl
 from forensics import activity
 from forensics.activity import HOUR
 from forensics.columns import ensure
+from forensics.coverage.rates import thin
 
 BUSY = 20
 """Median records an hour from which an empty hour counts as a gap."""
@@ -22,7 +23,7 @@ BUSY = 20
 
 @dataclass(frozen=True)
 class Coverage:
-    """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged.
+    """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged, thin.
 
     ``nodes``: one row per node and hop.
     """
@@ -34,6 +35,11 @@ class Coverage:
     def gaps(self) -> int:
         """Number of node hours that are missing."""
         return int(self.hours["gap"].sum())
+
+    @property
+    def thin(self) -> int:
+        """Number of node hours with far fewer records than those of its neighbours make likely."""
+        return int(self.hours["thin"].sum())
 
     @property
     def unlogged(self) -> int:
@@ -72,8 +78,10 @@ def measure(observations: pl.DataFrame, worked: pl.DataFrame) -> Coverage:
     hours = pl.concat([counted.select(*_AT, "records"), _missing(counted, nodes)])
     hours = hours.with_columns(gap=pl.col("records") == 0)
     hours = _with_work(hours, worked, named).sort(*_AT, nulls_last=False)
+    hours = hours.with_columns(thin(hours) & ~pl.col("gap"))
     sums = hours.group_by("node", "hop").agg(
         pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
+        pl.col("thin").sum().cast(pl.Int64).alias("thin_hours"),
         pl.col("unlogged").sum().cast(pl.Int64).alias("unlogged_hours"),
         pl.col("batches", "sequences").sum(),
     )

@@ -1,0 +1,7 @@
+"""What the logs can show and what they cannot: hours, holes in them, and where logs end."""
+
+from __future__ import annotations
+
+from forensics.coverage.hours import BUSY, Coverage, hours_covered, measure
+
+__all__ = ["BUSY", "Coverage", "hours_covered", "measure"]

@@ -1,0 +1,194 @@
+"""What a missing hour of a log hides, and what a clock that is off can move."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import forensics
+from forensics import lab
+from forensics.coverage.cliffs import cliffs
+from forensics.coverage.rates import thin
+from forensics.lab.plain import line, plain_files
+from forensics.schema import TIERS
+
+HOUR = "10"
+WINDOW = '[scope]\nwindow = ["2026-03-02T09:00:00Z", "2026-03-02T12:00:00Z"]\n'
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Logs:
+    """The plain logs of one run, to be read whole or with something missing."""
+
+    files: dict[str, list[Row]]
+    folder: Path
+
+    def read(self, name: str, incident: str = "", **changed: list[Row]) -> forensics.Case:
+        folder = self.folder / name
+        for path, rows in {**self.files, **changed}.items():
+            file = folder / "logs" / f"{path}.ndjson"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(b"".join(line(row) + b"\n" for row in rows))
+        (folder / "incident.toml").write_text(incident)
+        return forensics.read_logs(folder / "logs", incident=folder / "incident.toml")
+
+    def without(self, path: str, hour: str) -> tuple[list[Row], list[Row]]:
+        """The file's records outside of an hour, and those in it."""
+        gone = [r for r in self.files[path] if str(r.get("received_at"))[11:13] == hour]
+        return [r for r in self.files[path] if r not in gone], gone
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Logs:
+    run = lab.simulate(replace(lab.small(seed=3, requests=1_200), tenants=30))
+    files = {name: list(rows) for name, rows in plain_files(run).items()}
+    return Logs(files, tmp_path_factory.mktemp("logs"))
+
+
+@pytest.fixture(scope="module")
+def whole(logs: Logs) -> forensics.Case:
+    return logs.read("whole")
+
+
+def verdicts(case: forensics.Case) -> pl.DataFrame:
+    return case.requests.polars().select("request_id", "transfer_id", "attempt", "tier", "reasons")
+
+
+def test_the_whole_logs_have_no_hole(whole: forensics.Case) -> None:
+    document = whole.exposure()
+    assert document.holes == []
+    assert [(r.hop, r.kept, r.lost) for r in document.reach] == [
+        ("gateway", True, 0),
+        ("prefill", True, 0),
+        ("decode", True, 0),
+    ]
+
+
+@pytest.mark.parametrize("path", ["decode/decode-01", "prefill/prefill-01"])
+def test_a_missing_hour_moves_what_it_could_hide_and_rules_nobody_out(
+    logs: Logs, whole: forensics.Case, path: str
+) -> None:
+    kept, gone = logs.without(path, HOUR)
+    probes = {row["request_id"] for row in gone if row.get("tenant_id") is None}
+    case = logs.read(path.replace("/", "-"), **{path: kept})
+    before, after = verdicts(whole), verdicts(case)
+    both = before.join(after, on=["request_id", "attempt"], how="inner", suffix="_now")
+    moved = both.filter(pl.col("tier") != pl.col("tier_now"))
+    assert moved.height > 50
+    assert set(moved["tier_now"]) <= {"not_assessable", "possible"}
+    assert set(moved["transfer_id"]) <= {row["transfer_id"] for row in gone}
+    hidden = both.filter(pl.col("transfer_id").is_in([row["transfer_id"] for row in gone]))
+    stayed = hidden.filter(pl.col("tier") == pl.col("tier_now"))
+    # What stays was never decided by that record: nothing left for the client.
+    assert stayed["reasons_now"].list.contains("not_delivered").all()
+    assert probes is not None
+    side = path.split("/", maxsplit=1)[0]
+    lost = {row.hop: row.lost for row in case.exposure().reach}
+    assert lost[side] >= moved.height
+    assert {hole.hour[11:13] for hole in case.exposure().holes if hole.hop == side} <= {
+        HOUR,
+        "09",
+        "11",
+    }
+    said = case.exposure().headline.incomplete
+    assert any(f"in no {side} log" in sentence for sentence in said)
+
+
+def test_direct_evidence_below_the_limit_does_not_vanish_into_ruled_out(
+    case_of: Callable[..., forensics.Case],
+) -> None:
+    pool = {"node": "p1", "role": "prefill", "pool_tokens": 1_000_000, "engine": "sglang"}
+    rows: list[Row] = [pool]
+    for number in range(30):
+        at = f"2026-03-02T0{7 + number // 10}:{number % 10:02}:00Z"
+        shared = {"request_id": f"r{number}", "received_at": at}
+        rows.append(shared | {"hop": "gateway", "prompt_tokens": 900, "http_status": 200})
+        if number != 14:
+            rows.append(shared | {"hop": "decode", "decode_node": "d1", "completion_tokens": 3})
+    table = case_of(*rows).requests.polars().sort("request_id")
+    lost = table.filter(pl.col("request_id") == "r14")
+    assert lost["tier"].to_list() == ["not_assessable"]
+    assert lost["reasons"].to_list() == [["log_gap"]]
+    assert table.filter(pl.col("tier") == "ruled_out").height == 29
+
+
+def test_a_log_that_holds_few_of_them_lacks_nothing_but_whole_hours(
+    logs: Logs, whole: forensics.Case
+) -> None:
+    """One decode node's log of two: most requests are not in it, and that says nothing."""
+    kept, _ = logs.without("decode/decode-01", HOUR)
+    changed = {"decode/decode-01": kept, "decode/decode-02": []}
+    case = logs.read("one-node", **changed)
+    reach = {row.hop: row for row in case.exposure().reach}
+    assert not reach["decode"].kept
+    hours = {hole.hour[11:13] for hole in case.exposure().holes if hole.hop == "decode"}
+    assert hours == {HOUR}
+    assert whole.exposure().reach[2].kept
+
+
+def shifted(rows: list[Row], minutes: int) -> list[Row]:
+    times = ("received_at", "reserved_at", "released_at")
+    return [row | {n: _later(row[n], minutes) for n in times if row.get(n)} for row in rows]
+
+
+def _later(stamp: str, minutes: int) -> str:
+    moment = datetime.fromisoformat(stamp) + timedelta(minutes=minutes)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def highest(case: forensics.Case) -> pl.DataFrame:
+    """The surest tier of each request: which attempt was answered is told by the clocks."""
+    rows = case.requests.polars().with_columns(pl.col("tier").cast(pl.Enum(TIERS)))
+    return rows.group_by("request_id").agg(pl.col("tier").min(), pl.col("received_at").min())
+
+
+@pytest.mark.parametrize("minutes", [-5, 5])
+def test_a_clock_that_is_five_minutes_off_moves_rows_at_the_edge_only(
+    logs: Logs, minutes: int
+) -> None:
+    path = "decode/decode-01"
+    rows = [row for row in logs.files[path] if "request_id" in row]
+    pools = [row for row in logs.files[path] if "request_id" not in row]
+    right = highest(logs.read(f"right{minutes}", WINDOW))
+    off = logs.read(f"off{minutes}", WINDOW, **{path: pools + shifted(rows, minutes)})
+    both = right.join(highest(off), on="request_id", suffix="_now")
+    assert both.height == right.height
+    moved = both.filter(pl.col("tier") != pl.col("tier_now"))
+    edges = [datetime(2026, 3, 2, hour) for hour in (9, 12)]  # noqa: DTZ001 -- UTC, as below
+    at = pl.col("received_at").dt.replace_time_zone(None)
+    near = pl.any_horizontal([(at - edge).abs() <= timedelta(minutes=6) for edge in edges])
+    assert moved.filter(~near).rows() == []
+
+
+def test_far_too_few_records_beside_the_neighbours() -> None:
+    rows = [
+        {"node": node, "hop": "decode", "hour": hour, "records": n}
+        for hour in range(10)
+        for node, n in (("a", 100), ("b", 100), ("c", 10 if hour == 4 else 100))
+    ]
+    frame = pl.DataFrame(rows)
+    found = frame.filter(thin(frame))
+    assert found.select("node", "hour", "records").rows() == [("c", 4, 10)]
+    quiet = frame.with_columns(pl.col("records") // 20)
+    assert not thin(quiet).any()
+    alone = frame.filter(pl.col("node") == "c")
+    assert not thin(alone).any()
+
+
+def test_where_a_log_begins_while_others_go_on() -> None:
+    hour = 3_600_000_000
+    nodes = pl.DataFrame(
+        {
+            "node": ["a", "b"],
+            "hop": ["decode"] * 2,
+            "first_at": [0, 5 * hour],
+            "last_at": [9 * hour] * 2,
+        }
+    )
+    hours = pl.DataFrame({"hour": [0, hour, 5 * hour], "records": [3, 4, 5]})
+    assert cliffs(nodes, hours).rows() == [("b", "decode", "start", 5 * hour, 5, 7)]
