@@ -1,0 +1,99 @@
+"""Each bound is shown where its situation arises, with level, side and assumption."""
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+import forensics
+from forensics.bounds.clustered import clustered, correlation
+from forensics.bounds.detector import detector
+from forensics.bounds.lost import lost
+from forensics.bounds.none_found import none_found
+
+CaseOf = Callable[..., forensics.Case]
+
+
+def row(number: int, **values: Any) -> dict[str, Any]:
+    return {
+        "request_id": f"r{number}",
+        "tenant_id": "abc"[number % 3],
+        "received_at": f"2026-09-01T{number // 25:02}:{number % 25:02}:00Z",
+        "decode_node": "d1",
+        "hop": "decode",
+        "reserved_pages": 9,
+        "transferred_pages": 9,
+        "completion_tokens": 4,
+    } | values
+
+
+WHOLE = [row(n) for n in range(100)]
+GAP = [r for r in WHOLE if not r["received_at"].startswith("2026-09-01T02")]
+
+
+def short(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [rows[0] | {"transferred_pages": 1}, *rows[1:]]
+
+
+def methods(case: forensics.Case) -> list[str]:
+    return [bound.method for bound in case.exposure().headline.further_bounds]
+
+
+def test_a_missing_hour_brings_its_bound_and_says_what_it_assumes(case_of: CaseOf) -> None:
+    assert "binomial inversion" not in methods(case_of(*short(WHOLE)))
+    case = case_of(*short(GAP))
+    (bound,) = [b for b in case.exposure().headline.further_bounds if "binomial" in b.method]
+    assert (bound.low, bound.level, bound.sided) == (1, 0.95, "one-sided")
+    for said in ("1 of 4 node hours", "75.0%", "95%", "one-sided", "nothing to do with"):
+        assert said in bound.sentence
+    shares = case.exposure().share_bounds
+    assert [bound.name for bound in shares] == ["tenants"]
+    assert "1 of 3 tenants" in shares[0].sentence
+
+
+def test_none_found_is_a_share_and_never_nothing(case_of: CaseOf) -> None:
+    (bound,) = case_of(*WHOLE).exposure().share_bounds
+    assert (bound.name, bound.low, round(bound.high, 4)) == ("none found", 0, 0.0295)
+    for said in ("None of 100", "95%", "one-sided", "if reviews are independent"):
+        assert said in bound.sentence
+    assert case_of(*short(WHOLE)).exposure().share_bounds == []
+
+
+def test_what_could_not_be_judged_has_a_bound_of_its_own() -> None:
+    first, rest = none_found(50, 150)
+    assert rest.high == pytest.approx(10 / 150)
+    assert "at the most 10 are affected" in rest.sentence
+    assert "hardly ever missing at random" in rest.sentence
+    assert first.high == pytest.approx(1 - 0.05 ** (1 / 50))
+    assert none_found(0, 5) == []
+
+
+def test_recall_on_seeded_incidents() -> None:
+    (bound,) = detector(155, 20, 20, "1.2.3")
+    assert (bound.low, bound.high, bound.sided) == (155, 180, "one-sided")
+    for said in ("Version 1.2.3", "20 of 20", "seeded cases resemble real ones", "180", "95%"):
+        assert said in bound.sentence
+    assert detector(0, 20, 20, "1") == detector(5, 0, 20, "1") == []
+
+
+def test_hours_are_only_counted_where_some_are_missing_and_some_are_left() -> None:
+    assert lost(155, 0, 100) == lost(155, 100, 100) == []
+    (bound,) = lost(155, 3, 100)
+    assert (bound.point, bound.high) == (160, 164)
+
+
+def tenants(*counts: tuple[int, int]) -> pl.DataFrame:
+    return pl.DataFrame({"n": [n for n, _ in counts], "k": [k for _, k in counts]})
+
+
+def test_requests_of_one_tenant_are_alike() -> None:
+    assert correlation(tenants((10, 10), (10, 0), (10, 10), (10, 0))) == pytest.approx(1)
+    assert correlation(tenants((10, 5), (10, 5), (10, 5))) == 0
+    hits = pl.DataFrame(
+        {"tenant_id": ["a"] * 10 + ["b"] * 10 + [None], "hit": [True] * 10 + [False] * 11}
+    )
+    (bound,) = clustered(hits)
+    assert "1 of 2 tenants" in bound.sentence
+    assert "20 requests tell as much as about 2 independent ones" in bound.sentence
+    assert clustered(hits.filter(~pl.col("hit"))) == []
