@@ -1,0 +1,140 @@
+"""What reviewers attest: raised or lowered with a reason, codes alone, no contradiction."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import forensics
+from forensics.attestations.read import read
+from forensics.cli import run
+from forensics.errors import Exit, IncidentError
+from forensics.evidence.verify import verify
+
+HEAD = "request_id,verdict,basis,reviewer_role,reviewed_at,method"
+SAID = "content-reviewed,incident-lead,2026-09-12T10:00:00Z,METHOD-7"
+CANARY = "CANARY the customer wrote that"
+
+
+def row(name: str, **values: Any) -> dict[str, Any]:
+    return {
+        "request_id": name,
+        "tenant_id": "acme",
+        "received_at": "2026-09-01T00:00:00Z",
+        "reserved_pages": 9,
+        "transferred_pages": 9,
+        "completion_tokens": 4,
+        "http_status": 200,
+    } | values
+
+
+ROWS = [row("whole"), row("short", transferred_pages=1), row("twice"), row("twice", tenant_id="b")]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Callable[..., forensics.Case]:
+    def read_with(*lines: str, head: str = HEAD, records: list[dict[str, Any]] = ROWS) -> Any:
+        logs = tmp_path / "logs"
+        logs.mkdir(exist_ok=True)
+        (logs / "case.ndjson").write_text("".join(json.dumps(r) + "\n" for r in records))
+        (logs / "verdicts.csv").write_text("\n".join([head, *lines]) + "\n")
+        (logs / "incident.toml").write_text('[case]\nverdicts = "verdicts.csv"\n')
+        return forensics.read_logs(logs, incident=logs / "incident.toml")
+
+    return read_with
+
+
+def tiers(case: forensics.Case) -> dict[tuple[str, str], tuple[str, list[str]]]:
+    rows = case.requests.polars().select("request_id", "tenant_id", "tier", "reasons")
+    return {(r, t): (tier, reasons) for r, t, tier, reasons in rows.iter_rows()}
+
+
+def test_it_raises_and_lowers_with_a_recorded_reason(judged) -> None:
+    case = judged(f"whole,foreign,{SAID}", f"short,own,{SAID}")
+    found = tiers(case)
+    assert found["whole", "acme"] == ("confirmed", ["attested_foreign", "full_transfer"])
+    assert found["short", "acme"] == ("ruled_out", ["attested_own", "short_transfer"])
+    assert found["twice", "b"] == ("ruled_out", ["full_transfer"])
+    said = case.exposure().reviews
+    assert [(r.request_id, r.before, r.after, r.line) for r in said] == [
+        ("short", "probable", "ruled_out", 3),
+        ("whole", "ruled_out", "confirmed", 2),
+    ]
+    assert "short" in case.ruled_out.polars()["request_id"]
+
+
+def test_it_speaks_for_one_tenant_where_tenants_share_an_id(judged) -> None:
+    case = judged(f"twice,foreign,{SAID},b", head=f"{HEAD},tenant_id")
+    found = tiers(case)
+    assert found["twice", "b"][0] == "confirmed"
+    assert found["twice", "acme"][0] == "ruled_out"
+
+
+def test_a_planted_marker_is_not_undone_by_a_look(judged) -> None:
+    marker = {"marker": "a" * 16, "planted_request_id": "other", "planted_tenant": "canary"}
+    marker |= {"seen_request_id": "whole", "seen_at": "2026-09-01T00:00:01Z"}
+    case = judged(f"whole,own,{SAID}", records=[*ROWS, marker])
+    tier, reasons = tiers(case)["whole", "acme"]
+    assert tier == "confirmed"
+    assert {"attested_own", "foreign_marker"} <= set(reasons)
+
+
+def test_one_of_a_request_that_no_log_holds_is_counted_and_bounds(judged) -> None:
+    plain, lost = judged(), judged(f"gone,foreign,{SAID}")
+    said = lost.exposure().headline
+    assert any("attestation of requests that no log holds" in text for text in said.incomplete)
+    assert said.bound.high == plain.exposure().headline.bound.high + 1
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ([f"whole,foreign,{SAID}", f"whole,own,{SAID}"], "lines 2 and 3 contradict"),
+        ([f"whole,maybe,{SAID}"], ":2: verdict"),
+        ([f"{CANARY},own,{SAID}"], ":2: request_id"),
+        ([f"whole,own,{CANARY},lead,2026-09-12T10:00:00Z,M"], ":2: basis"),
+        ([f"whole,own,replayed,{CANARY},2026-09-12T10:00:00Z,M"], ":2: reviewer_role"),
+        ([f"whole,own,replayed,lead,2026-09-12T10:00:00Z,{CANARY}"], ":2: method"),
+        (["whole,own,replayed,lead,2026-09-12T10:00:00,M"], "no zone"),
+        (["whole,own,replayed,lead,,M"], "reviewed_at is empty"),
+        (["whole,own,replayed,lead"], "not as many cells"),
+        (["sk-proj-abcdefghijklmnopqrstuvwxyz0123456789,own," + SAID], "request_id holds"),
+    ],
+)
+def test_what_is_no_code_is_refused_and_not_quoted(
+    tmp_path: Path, lines: list[str], says: str
+) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_text("\n".join([HEAD, *lines]) + "\n")
+    with pytest.raises(IncidentError) as raised:
+        read(path)
+    assert says in str(raised.value)
+    assert "CANARY" not in str(raised.value)
+    assert "sk-proj" not in str(raised.value)
+
+
+@pytest.mark.parametrize("head", [f"{HEAD},note", HEAD.replace(",method", ""), f"{HEAD},method"])
+def test_there_is_no_column_for_free_text(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_text(f"{head}\nwhole,own,{SAID},{CANARY}\n")
+    with pytest.raises(IncidentError, match="no place for free text"):
+        read(path)
+
+
+def test_an_option_does_what_the_incident_file_does(judged, tmp_path: Path, capfd) -> None:
+    judged(f"short,own,{SAID}")
+    logs, out = tmp_path / "logs", tmp_path / "out"
+    (logs / "verdicts.csv").rename(tmp_path / "said.csv")
+    given = ["--verdicts", str(tmp_path / "said.csv")]
+    assert run(["report", str(logs / "case.ndjson"), *given, "-o", str(out)]) == Exit.COMPLETE
+    table = pl.read_parquet(out / "ruled_out.parquet")
+    assert table.filter(pl.col("request_id") == "short")["tier"].to_list() == ["ruled_out"]
+    record = json.loads((out / "manifest.json").read_bytes())
+    assert record["verdicts_file"]["sha256"]
+    assert record["incident"]["attestations"][0]["request_id"] == "short"
+    assert verify(out).mismatches == []
+    assert run(["rerun", str(out)]) == Exit.COMPLETE
+    assert "CANARY" not in capfd.readouterr().out
