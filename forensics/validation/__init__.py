@@ -1,0 +1,1 @@
+"""Error rates on seeded incidents, whose truth the laboratory knows page by page."""
