@@ -17,6 +17,7 @@ def timing(as_json: bool, fail_on: str | None, **reading: Any) -> int:
     from forensics.encode import json_text
     from forensics.timing.blind import sentences
     from forensics.timing.render import text
+    from forensics.timing.soonest import CLEAN
     from forensics.timing.tables import TABLES, all_tables
 
     case = case_of(reading)
@@ -24,7 +25,8 @@ def timing(as_json: bool, fail_on: str | None, **reading: Any) -> int:
     encoded = {name: json.loads(json_text(frames[name], TABLES[name])) for name in TABLES}
     if as_json:
         undecided = list(sentences(case.analysis.timing.sources))
-        click.echo(json.dumps(encoded | {"undecided": undecided}, indent=2))
+        said = {"undecided": undecided, "clean_part": CLEAN}
+        click.echo(json.dumps(encoded | said, indent=2))
     else:
         click.echo(text(frames), nl=False)
     summary(case)

@@ -11,6 +11,9 @@ from forensics.timing.percentiles import HOUR, LONG_CONTEXT_TOKENS, histogram, p
 
 FALLEN = 0.5
 """Below this share of what is usual, as in the alerting rules."""
+_WEEK = 7 * 24
+_FIRST = 6
+"""Hours of a bucket before any alarm on it can know what is usual."""
 
 
 def hourly(requests: pl.DataFrame) -> pl.DataFrame:
@@ -22,8 +25,34 @@ def hourly(requests: pl.DataFrame) -> pl.DataFrame:
     found = p5(histogram(requests, HOUR))
     usual = found.group_by("low").agg(usual_ms=pl.col("p5_ms").median()).sort("low")
     usual = usual.with_columns(pl.col("usual_ms").cum_max())
-    joined = found.join(usual, on="low", how="left", maintain_order="left")
-    return joined.with_columns(
+    return _judged(found.join(usual, on="low", how="left", maintain_order="left"))
+
+
+def foreseen(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return the same as :func:`hourly` as it could be known at the end of each hour.
+
+    What is usual is the median over the last 168 hours of that bucket before this one, at
+    least six, or that of a shorter bucket; ``usual_ms`` is null where there were fewer.
+    """
+    found = p5(histogram(requests, HOUR))
+    every = found.select("hour").unique().join(found.select("low").unique(), how="cross")
+    past = found.sort("hour").with_columns(
+        usual_ms=pl.col("p5_ms")
+        .shift()
+        .rolling_median(_WEEK, min_samples=_FIRST)
+        .over("low", order_by="hour")
+    )
+    usual = every.join(past.select("hour", "low", "usual_ms"), on=["hour", "low"], how="left").sort(
+        "low", "hour"
+    )
+    usual = usual.with_columns(pl.col("usual_ms").forward_fill().over("low", order_by="hour"))
+    usual = usual.with_columns(pl.col("usual_ms").cum_max().over("hour", order_by="low"))
+    usual = usual.with_columns(pl.col("usual_ms").forward_fill().over("hour", order_by="low"))
+    return _judged(found.join(usual, on=["hour", "low"], how="left", maintain_order="left"))
+
+
+def _judged(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(
         long_context=pl.col("low") >= LONG_CONTEXT_TOKENS,
-        alarm=pl.col("p5_ms") < FALLEN * pl.col("usual_ms"),
+        alarm=(pl.col("p5_ms") < FALLEN * pl.col("usual_ms")).fill_null(value=False),
     )

@@ -12,7 +12,8 @@ import polars as pl
 from forensics.timing.bins import bin_of, middle_of
 
 _BITS = 4
-_HOUR = 3_600_000_000
+HOUR_US = 3_600_000_000
+"""An hour, in microseconds."""
 LONG_CONTEXT_TOKENS = 131_072
 """Buckets from here on are the long-context ones."""
 
@@ -24,7 +25,7 @@ def day_of(micros: pl.Expr) -> pl.Expr:
 
 def hour_of(micros: pl.Expr) -> pl.Expr:
     """Return the start of the hour of a time, in microseconds."""
-    return micros // _HOUR * _HOUR
+    return micros // HOUR_US * HOUR_US
 
 
 def bucket_of(tokens: pl.Expr) -> pl.Expr:

@@ -10,6 +10,7 @@ import polars as pl
 
 from forensics.checking.render import table
 from forensics.timing.blind import sentences
+from forensics.timing.soonest import CLEAN
 
 _MOST = 40
 """Rows of a table that are shown; JSON has them all."""
@@ -27,6 +28,7 @@ _REQUESTS = (
     "timing_cluster",
 )
 _CLUSTERS = ("cluster", "kind", "requests", "first_at", "last_at", "nodes", "median_ratio")
+_WATCHES = ("signal", "state", "first_at", "before", "affected", "clean", "false_alarms")
 _HOURS = ("hour", "low", "requests", "p5_ms", "usual_ms", "long_context")
 
 
@@ -40,6 +42,9 @@ def text(frames: Mapping[str, pl.DataFrame]) -> str:
         _section("Alarms of the 5th percentile, by hour and prompt length", alarms, _HOURS),
         _section("Sources of prefill times", frames["sources"], frames["sources"].columns),
         *sentences(frames["sources"].drop("decides")),
+        _section("How soon it would have been seen", frames["early_warnings"], _WATCHES),
+        *(f"{row['signal']}: {row['sentence']}" for row in _first(frames["early_warnings"])),
+        CLEAN,
     ]
     return "\n".join(parts) + "\n"
 

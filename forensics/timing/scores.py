@@ -9,108 +9,106 @@ request whose cached tokens are not known is never tested.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import polars as pl
 
-from forensics.timing import baseline, spread
-from forensics.timing.bins import bin_of
+from forensics.timing.bins import bin_of, low_of
+from forensics.timing.expected import expectation, tests
 from forensics.timing.fit import Array
-from forensics.timing.sketch import sketch
 from forensics.timing.spread import FACTOR
-from forensics.timing.work import GROUP, POOL, groups_of
 
 FALSE_DISCOVERIES = 0.001
 """Expected share of false ones among the requests called too fast, and among the slow ones."""
-_PER_OCTAVE = 0.25
-"""How much wider the expectation is for each octave beyond the lengths that were seen."""
 SCORES = ("expected_prefill_ms", "timing_ratio", "timing_fast", "timing_slow")
 
 
-def score(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return ``_row`` and :data:`SCORES` of the rows that could be tested.
+@dataclass(frozen=True)
+class Scored:
+    """``_row`` and :data:`SCORES` of the rows that could be tested, and where times lie.
+
+    ``band`` has for each half octave of tokens to compute, from ``tokens`` on, between which
+    ``least_ms`` and ``most_ms`` honest times of any node are expected.
+    """
+
+    rows: pl.DataFrame
+    band: pl.DataFrame
+
+
+def score(rows: pl.DataFrame) -> Scored:
+    """Return the scores of the rows that could be tested.
 
     Args:
         rows: of :func:`forensics.timing.work.timed`.
     """
     known = rows.filter(pl.col("uncached").is_not_null())
-    tested = _expected(known, baseline.curves(sketch(known)))
-    tested = _with_widths(tested)
-    off = (pl.col("ms") / pl.col("expected")).log()
-    tested = tested.with_columns(
-        fast_z=-off / _width("low"), slow_z=off / _width("high"), ratio=off.exp()
-    )
-    fast = discovered(tested["fast_z"].to_numpy())
-    slow = discovered(tested["slow_z"].to_numpy())
-    rate = pl.col("uncached") / pl.col("ms")
-    return tested.select(
+    tested = tests(known, expectation(lambda: [known]))
+    least = Least.of(tested["fast_z"], tested["slow_z"], tested.height)
+    found = tested.select(
         "_row",
-        expected_prefill_ms=pl.col("expected"),
+        expected_prefill_ms="expected",
         timing_ratio=pl.col("ms") / pl.col("expected"),
-        timing_fast=(pl.col("fast_z") >= fast)
-        & (pl.col("ms") * FACTOR < pl.col("expected"))
-        & (rate > FACTOR * pl.col("fastest")),
-        timing_slow=(pl.col("slow_z") >= slow) & (pl.col("ms") > FACTOR * pl.col("expected")),
+        **least.flags(),
     )
+    return Scored(found, _band(tested))
 
 
-def _expected(rows: pl.DataFrame, curves: pl.DataFrame) -> pl.DataFrame:
-    """Add ``expected`` milliseconds; rows without a curve are left out."""
-    work = pl.col("uncached").cast(pl.Float64)
-    ms = pl.col("fixed") + pl.col("token") * work
-    ms = ms + pl.col("pair") * work * (pl.col("cached") + work / 2)
-    own = groups_of(rows).join(curves, on=GROUP, nulls_equal=True)
-    found = rows.join(own.select("group", "fixed", "token", "pair"), on="group", how="inner")
-    return found.with_columns(expected=ms.round_sig_figs(6)).filter(pl.col("expected") > 0)
+@dataclass(frozen=True)
+class Least:
+    """From which score on a request is too fast, and from which it is slow."""
+
+    fast: float
+    slow: float
+
+    @classmethod
+    def of(cls, fast: pl.Series, slow: pl.Series, tested: int) -> Least:
+        """Return the least scores; ``fast`` and ``slow`` need hold only those from CANDIDATE."""
+        return cls(discovered(fast.to_numpy(), tested), discovered(slow.to_numpy(), tested))
+
+    def flags(self) -> dict[str, pl.Expr]:
+        """Return ``timing_fast`` and ``timing_slow`` of tested rows."""
+        late = pl.col("ms") > FACTOR * pl.col("expected")
+        return {
+            "timing_fast": (pl.col("fast_z") >= self.fast) & pl.col("beyond"),
+            "timing_slow": (pl.col("slow_z") >= self.slow) & late,
+        }
 
 
-def _with_widths(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add the widths of node, pool and length, and the rate to be held against."""
-    counts = spread.residuals(rows)
-    groups = groups_of(rows)
-    for table, key in ((spread.of_pools(counts), POOL), (spread.of_groups(counts), GROUP)):
-        groups = groups.join(table, on=key, how="left", nulls_equal=True)
-    octaves = groups.select("group", *POOL).join(
-        spread.of_octaves(counts), on=POOL, nulls_equal=True
+BAND_BITS = 1
+_BAND_WIDTHS = 3.0
+
+
+def _band(tested: pl.DataFrame) -> pl.DataFrame:
+    expected, reach = pl.col("expected"), _BAND_WIDTHS
+    band = tested.group_by(bin=bin_of(pl.col("uncached"), BAND_BITS)).agg(
+        pl.len().cast(pl.Int64).alias("requests"),
+        least_ms=(expected * (-reach * pl.col("low")).exp()).min().round_sig_figs(4),
+        most_ms=(expected * (reach * pl.col("high")).exp()).max().round_sig_figs(4),
     )
-    rows = rows.with_columns(octave=bin_of(pl.col("uncached"), 0))
-    rows = rows.join(groups.drop(GROUP), on="group", how="left")
-    rows = rows.join(octaves.drop(POOL), on=["group", "octave"], how="left")
-    seen = pl.coalesce("node_rate", "pool_rate", 0.0)
-    return rows.with_columns(
-        # The curve's own pace far out: a node that saw short prompts only saw no such rate.
-        fastest=pl.max_horizontal(seen, pl.when(pl.col("token") > 0).then(1 / pl.col("token")))
-    )
+    band = band.with_columns(tokens=low_of(pl.col("bin"), BAND_BITS).cast(pl.Int64))
+    return band.select("tokens", "requests", "least_ms", "most_ms").sort("tokens")
 
 
-def _width(side: str) -> pl.Expr:
-    """Return the width in natural logarithms, wider where no such length was seen.
-
-    Times of short prompts are wide upwards, since they wait for their batch: they say nothing
-    of long ones, so each length has a width of its own.
-    """
-    own = pl.coalesce(f"octave_{side}", f"pool_{side}") + pl.col("off").fill_null(0.0)
-    beyond = (pl.col("uncached") / pl.col("longest")).log(2).clip(lower_bound=0)
-    return (own**2 + (_PER_OCTAVE * beyond.fill_null(_UNSEEN)) ** 2).sqrt()
-
-
-_UNSEEN = 20.0
-"""Octaves beyond what was seen, where nothing was."""
-
-
-def discovered(scores: Array, rate: float = FALSE_DISCOVERIES) -> float:
+def discovered(scores: Array, tested: int | None = None, rate: float = FALSE_DISCOVERIES) -> float:
     """Return the least score that is significant, infinite where none is.
 
     Of all scores in order, the last whose one-sided probability is at most ``rate`` times
     its place over the number of scores (Benjamini and Hochberg).
 
     Args:
-        scores: in widths of a normal distribution, one per tested request.
+        scores: in widths of a normal distribution, those from :data:`CANDIDATE` on at least.
+        tested: how many there are in all; None where none was left out.
         rate: share of false ones among those found that is put up with.
     """
+    tested = len(scores) if tested is None else tested
     candidates = np.sort(scores[scores >= NormalDist().inv_cdf(1 - rate)])[::-1]
     chance = np.array([math.erfc(score / math.sqrt(2)) / 2 for score in candidates.tolist()])
     place = np.arange(1, len(candidates) + 1)
-    found = np.flatnonzero(chance <= rate * place / len(scores)) if len(scores) else place[:0]
+    found = np.flatnonzero(chance <= rate * place / tested) if tested else place[:0]
     return float(candidates[found[-1]]) if len(found) else math.inf
+
+
+CANDIDATE = NormalDist().inv_cdf(1 - FALSE_DISCOVERIES)
+"""No smaller score is ever significant."""

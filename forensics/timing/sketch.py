@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
-from forensics.timing.bins import bin_of, middle_of
-from forensics.timing.work import GROUP, groups_of
+from forensics.timing.bins import bin_of, counted, middle_of
+from forensics.timing.work import GROUP, groups_of, together
 
 _WORK_BITS, _CACHED_BITS, TIME_BITS = 2, 0, 4
 """Bins an octave, as powers of two: of uncached tokens, of cached tokens, of milliseconds."""
@@ -20,28 +21,55 @@ _SUMS = ("requests", "uncached", "cached")
 
 
 def sketch(rows: pl.DataFrame) -> pl.DataFrame:
-    """Count rows of :func:`forensics.timing.work.timed` whose work is known."""
+    """Count rows of :func:`forensics.timing.work.timed` whose work is known.
+
+    The sums of a cell stand in a row of their own, whose time is none.
+    """
     known = rows.filter(pl.col("uncached").is_not_null())
     cached = pl.when(pl.col("cached") > 0).then(bin_of(pl.col("cached"), _CACHED_BITS)).otherwise(0)
-    binned = known.select(
-        "group",
-        "uncached",
-        "cached",
-        uncached_bin=bin_of(pl.col("uncached"), _WORK_BITS),
-        cached_bin=cached,
-        time_bin=bin_of(pl.col("ms"), TIME_BITS),
+    cell = (pl.col("group") * _UNCACHED + bin_of(pl.col("uncached"), _WORK_BITS)) * _CACHED + cached
+    binned = known.select("uncached", "cached", cell=cell, time=bin_of(pl.col("ms"), TIME_BITS))
+    found = pl.concat([_times(binned), _sums(binned)], how="diagonal")
+    found = found.with_columns(pl.col(_SUMS).fill_null(0)).sort("key")
+    return _named(found, groups_of(known))
+
+
+def _named(found: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Turn ``key`` back into the names and bins that it was made of."""
+    cell = pl.col("key") // _TIMES
+    opened = found.select(
+        group=(cell // (_UNCACHED * _CACHED)).cast(pl.UInt32),
+        uncached_bin=cell // _CACHED % _UNCACHED,
+        cached_bin=cell % _CACHED,
+        time_bin=pl.col("key") % _TIMES,
+        **{name: pl.col(name) for name in _SUMS},
     )
-    counted = binned.group_by("group", *_CELL, "time_bin").agg(
-        pl.len().cast(pl.Int64).alias("requests"), pl.col("uncached").sum(), pl.col("cached").sum()
-    )
-    return merge([counted.join(groups_of(known), on="group").drop("group")])
+    joined = opened.join(groups, on="group", how="left", maintain_order="left")
+    return joined.select(*GROUP, *_CELL, "time_bin", *_SUMS)
+
+
+_UNCACHED, _CACHED, _TIMES = 2**10, 2**8, 2**12
+"""More than there are bins of each."""
+
+
+def _times(binned: pl.DataFrame) -> pl.DataFrame:
+    keys = binned.select(pl.col("cell") * _TIMES + pl.col("time")).to_series().to_numpy()
+    found, requests = counted(keys)
+    return pl.DataFrame({"key": found, "requests": requests.astype(np.int64)})
+
+
+def _sums(binned: pl.DataFrame) -> pl.DataFrame:
+    sums = binned.group_by("cell").agg(pl.col("uncached").sum(), pl.col("cached").sum())
+    return sums.select("uncached", "cached", key=pl.col("cell") * _TIMES)
 
 
 def merge(sketches: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add sketches up; the order does not matter."""
-    key = [*GROUP, *_CELL, "time_bin"]
-    together = pl.concat([part.select(*key, *_SUMS) for part in sketches])
-    return together.group_by(key).agg(pl.col(name).sum() for name in _SUMS).sort(key)
+    rows, groups = together(sketches)
+    cell = (pl.col("group").cast(pl.Int64) * _UNCACHED + pl.col("uncached_bin")) * _CACHED
+    key = (cell + pl.col("cached_bin")) * _TIMES + pl.col("time_bin")
+    summed = rows.select(*_SUMS, key=key).group_by("key").agg(pl.col(_SUMS).sum())
+    return _named(summed.sort("key"), groups)
 
 
 def cells(counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 Made from counts of ``ms / expected`` by node and octave of work, like the curve itself.
 Requests that are :data:`FACTOR` times faster than expected may be what is looked for, so
 they count in no width, rate or length; only where a node has too many of them they do.
+Nor does the rate of a prompt over the limit count: what is looked for is among these.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
-from forensics.timing.bins import bin_of, middle_of
-from forensics.timing.work import GROUP, POOL, groups_of
+from forensics.timing.bins import bin_of, counted, middle_of
+from forensics.timing.work import GROUP, POOL, groups_of, together
 
 FACTOR = 3.0
 """Too fast is by this factor at least: faster than expected, and than any rate seen."""
@@ -30,28 +32,56 @@ _LOW, _HIGH = (0.20, 0.8416), (0.90, 1.2816)
 
 
 def residuals(rows: pl.DataFrame) -> pl.DataFrame:
-    """Count rows with ``expected`` by group, octave of work and ratio; keep the largest rate.
+    """Count rows with ``expected`` by group, octave of work and ratio.
 
-    ``rate`` is the most tokens a millisecond and ``longest`` the most tokens of each count.
+    Of each group and octave, ``rate`` is the most tokens a millisecond and ``longest`` the most
+    tokens, among the plausible ones.
     """
-    key = ["group", "octave", "ratio_bin"]
-    return (
-        rows.select(
-            "group",
-            octave=bin_of(pl.col("uncached"), 0),
-            ratio_bin=bin_of(pl.col("ms") / pl.col("expected"), _RATIO_BITS),
-            uncached="uncached",
-            rate=pl.col("uncached") / pl.col("ms"),
-        )
-        .group_by(key)
-        .agg(
-            pl.len().cast(pl.Int64).alias("requests"),
-            pl.col("rate").max(),
-            pl.col("uncached").max().alias("longest"),
-        )
-        .join(groups_of(rows), on="group")
-        .sort(*GROUP, "octave", "ratio_bin")
+    ratio = bin_of(pl.col("ms") / pl.col("expected"), _RATIO_BITS)
+    at = pl.col("group").cast(pl.Int64) * OCTAVES + bin_of(pl.col("uncached"), 0)
+    binned = rows.select("uncached", "ms", "over", at=at, ratio_bin=ratio)
+    keys, requests = counted(
+        binned.select(pl.col("at") * _RATIOS + pl.col("ratio_bin")).to_series().to_numpy()
     )
+    counts = pl.DataFrame(
+        {
+            "at": keys // _RATIOS,
+            "ratio_bin": keys % _RATIOS,
+            "requests": requests.astype(np.int64),
+        }
+    )
+    found = counts.join(_extremes(binned), on="at", how="left").with_columns(
+        group=(pl.col("at") // OCTAVES).cast(pl.UInt32), octave=pl.col("at") % OCTAVES
+    )
+    named = found.drop("at").join(groups_of(rows), on="group").drop("group")
+    return named.select(*GROUP, "octave", "ratio_bin", "requests", "rate", "longest")
+
+
+OCTAVES = 2**8
+_RATIOS = 2**13
+"""More than there are bins of each."""
+
+
+def _extremes(binned: pl.DataFrame) -> pl.DataFrame:
+    rate = pl.when(~pl.col("over")).then(pl.col("uncached") / pl.col("ms"))
+    return (
+        _plausible(binned)
+        .select("at", rate=rate, longest="uncached")
+        .group_by("at")
+        .agg(pl.col("rate", "longest").max())
+    )
+
+
+def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add counts up; the order does not matter."""
+    key = ["group", "octave"]
+    rows, groups = together(parts)
+    summed = rows.group_by(*key, "ratio_bin").agg(
+        pl.col("requests").sum(), pl.col("rate", "longest").max()
+    )
+    whole = summed.with_columns(pl.col("rate", "longest").max().over(key)).sort(*key, "ratio_bin")
+    named = whole.join(groups, on="group", how="left", maintain_order="left")
+    return named.select(*GROUP, "octave", "ratio_bin", "requests", "rate", "longest")
 
 
 def of_octaves(counts: pl.DataFrame) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.timing import clusters
+from forensics.timing import clusters, grid
 from forensics.timing.scores import SCORES, score
 from forensics.timing.work import timed
 
@@ -20,11 +20,15 @@ class Timing:
 
     ``clusters`` are those of :mod:`forensics.timing.clusters`. ``sources`` says for each
     source of times how many requests have one, of how many the work was ``known``, and how
-    many were ``tested``: where none was, timing cannot decide.
+    many were ``tested``: where none was, timing cannot decide. ``band`` is where times were
+    expected (:class:`forensics.timing.scores.Scored`), ``grid`` where they lay
+    (:mod:`forensics.timing.grid`).
     """
 
     clusters: pl.DataFrame
     sources: pl.DataFrame
+    band: pl.DataFrame
+    grid: pl.DataFrame
 
 
 def attach(
@@ -35,14 +39,21 @@ def attach(
 ) -> tuple[pl.DataFrame, Timing]:
     """Add the scores and ``timing_cluster``; arguments as :func:`forensics.timing.work.timed`."""
     rows = timed(requests, observed, formats, epochs)
-    scored = score(rows)
+    judged = score(rows)
+    scored = judged.rows
     work = rows.select("_row", uncached_tokens="uncached").join(scored, on="_row", how="left")
     numbered = requests.with_row_index("_row")
     found = numbered.join(work, on="_row", how="left", maintain_order="left")
     formed = clusters.form(found)
     found = found.join(formed.members, on="_row", how="left", maintain_order="left")
     columns = [*requests.columns, *SCORES, "timing_cluster"]
-    return found.select(columns), Timing(formed.clusters, _sources(rows, scored))
+    times = Timing(
+        clusters=formed.clusters,
+        sources=_sources(rows, scored),
+        band=judged.band,
+        grid=grid.count(found, formed.clusters),
+    )
+    return found.select(columns), times
 
 
 def _sources(rows: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:

@@ -1,6 +1,9 @@
-"""What ``forensics timing`` shows: flagged requests, alarms, clusters and sources, as declared."""
+"""What ``forensics timing`` shows: flagged requests, alarms, clusters and the like, as declared."""
 
 from __future__ import annotations
+
+from dataclasses import asdict
+from typing import get_args
 
 import polars as pl
 
@@ -10,6 +13,8 @@ from forensics.fields import count, flag, measure, moment, text
 from forensics.guard import Table, table
 from forensics.schema import TIERS
 from forensics.timing import alarms
+from forensics.timing.sayings import sentence
+from forensics.timing.soonest import Signal, State, watches
 from forensics.verdicts import flag as found
 
 _REQUEST = schema.by_name(schema.REQUEST_COLUMNS)
@@ -44,6 +49,14 @@ SOURCES = table(
     text("source", fields.sentence),
     count("requests", "known", "tested"),
     flag("decides"),
+)
+WATCHES = table(
+    "early_warnings",
+    text("signal", fields.one_of(get_args(Signal))),
+    text("state", fields.one_of(get_args(State))),
+    moment("first_at"),
+    count("before", "affected", "watched", "alarms", "clean", "false_alarms"),
+    text("sentence", fields.sentence),
 )
 
 
@@ -81,6 +94,14 @@ def sources(analysis: Analysis) -> pl.DataFrame:
     return analysis.timing.sources.with_columns(decides=pl.col("tested") > 0)
 
 
+def soonest(analysis: Analysis) -> pl.DataFrame:
+    """Return when each watch would first have fired, what came before, and false alarms."""
+    found = watches(analysis.requests, analysis.capacity.epochs, analysis.markers)
+    rows = [asdict(watch) | {"sentence": sentence(watch)} for watch in found]
+    types = WATCHES.dtypes | {"first_at": pl.Int64()}
+    return pl.DataFrame(rows, schema=types).with_columns(_time("first_at"))
+
+
 def _time(name: str) -> pl.Expr:
     return pl.col(name).cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(name)
 
@@ -90,6 +111,7 @@ TABLES: dict[str, Table] = {
     "clusters": CLUSTERS,
     "hours": ALARMS,
     "sources": SOURCES,
+    "early_warnings": WATCHES,
 }
 """By the name that each has in the JSON."""
 
@@ -101,4 +123,5 @@ def all_tables(analysis: Analysis) -> dict[str, pl.DataFrame]:
         "clusters": clusters(analysis),
         "hours": hours(analysis),
         "sources": sources(analysis),
+        "early_warnings": soonest(analysis),
     }

@@ -6,7 +6,7 @@ held. What prefill says it computed is not asked: of a placeholder it is one tok
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -37,7 +37,8 @@ def timed(
     """Return the requests whose prefill has a time: :data:`GROUP`, ``ms``, ``prompt``, ``cached``.
 
     ``_row`` is the place of the request; ``uncached`` the tokens that had to be computed, null
-    where the prompt or the cached tokens are not known.
+    where the prompt or the cached tokens are not known. ``over`` says that the prompt is known
+    to be over the limit, so that its time is no measure of what the node can do.
 
     Args:
         requests: with the limits attached.
@@ -48,13 +49,14 @@ def timed(
     rows = ensure(requests, [*_NEEDS, "model", "decode_prompt_tokens"]).with_row_index("_row")
     rows = rows.filter(pl.col("prefill_ms").is_between(*_MS))
     wanted = ("_row", "handoff", "received_at", "assumed", "prefill_node", "model")
-    rows = rows.select(*wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD)
+    over = (pl.col("limit_low") <= _PROMPT).fill_null(value=False)
+    rows = rows.select(*wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD, over=over)
     starts = in_force(rows, epochs, "prefill_node", {"effective_at": "since"})
     rows = rows.join(starts, on="_row", how="left", maintain_order="left")
     rows = _with_source(rows, observed, formats)
     known = pl.col("cached").is_between(0, _MOST_TOKENS) & (pl.col("prompt") <= _MOST_TOKENS)
     left = pl.when(known).then(pl.col("prompt") - pl.col("cached"))
-    return _grouped(
+    return grouped(
         rows.select(
             "_row",
             "source",
@@ -63,16 +65,32 @@ def timed(
             "ms",
             "prompt",
             "cached",
+            "over",
             node="prefill_node",
             uncached=pl.when(left > 0).then(left),
         )
     )
 
 
-def _grouped(rows: pl.DataFrame) -> pl.DataFrame:
+def grouped(rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``group``, the number of what each row's time is compared with."""
-    groups = rows.select(GROUP).unique().sort(GROUP).with_row_index("group")
-    return rows.join(groups, on=GROUP, how="left", nulls_equal=True, maintain_order="left")
+    vary = [name for name in GROUP if rows[name].n_unique() > 1] or ["node"]
+    groups = rows.select(vary).unique().sort(vary).with_row_index("group")
+    return rows.join(groups, on=vary, how="left", nulls_equal=True, maintain_order="left")
+
+
+def together(parts: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return parts with the columns of :data:`GROUP` in one frame, and their groups.
+
+    The frame has ``group`` instead: numbers are put together faster than names.
+    """
+    groups = pl.concat([part.select(GROUP).unique() for part in parts]).unique().sort(GROUP)
+    groups = groups.with_row_index("group")
+    numbered = [
+        part.join(groups, on=GROUP, how="left", nulls_equal=True, maintain_order="left").drop(GROUP)
+        for part in parts
+    ]
+    return pl.concat(numbered), groups
 
 
 def groups_of(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,11 @@
 """Thirty seeded incidents without transfers and counts, and a million clean requests."""
 
+from dataclasses import replace
+
 import pytest
 
 import forensics
+from forensics.lab.laws import Law
 from forensics.lab.timings import TimingConfig, draw, write
 
 pytestmark = pytest.mark.long
@@ -20,6 +23,28 @@ def test_the_affected_are_probable_and_nobody_else(seed, tmp_path):
     right = len(probable & run.affected)
     assert right >= 0.99 * len(run.affected)
     assert right >= 0.99 * len(probable)
+
+
+SMALL = {"context_tokens": 65_536, "large_pool_tokens": 100_000}
+HARD = {
+    "pool of two chunks": {"pool_tokens": 16_384, **SMALL},
+    "busy batches": {"pool_tokens": 32_768, "law": replace(Law(), shared=0.8), **SMALL},
+}
+
+
+@pytest.mark.parametrize("setting", HARD)
+def test_where_a_placeholder_takes_a_third_of_a_prompt_some_stay_open_and_nobody_is_added(
+    setting, tmp_path
+):
+    """It waits for the other prompts of its batch: up to a whole chunk of a pool of two or four."""
+    run = draw(TimingConfig(seed=1_024, requests=40_000, affected=0.025, **HARD[setting]))
+    write(run, tmp_path)
+    case = forensics.read_logs(tmp_path, incident=tmp_path / "incident.toml")
+    rows = case.requests.polars()
+    probable = set(rows.filter(tier="probable")["request_id"])
+    assert probable <= run.affected
+    assert len(probable) >= 0.93 * len(run.affected)
+    assert run.affected <= probable | set(rows.filter(tier="possible")["request_id"])
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -13,7 +13,7 @@ SECOND = 1_000_000
 NO_EPOCHS = pl.DataFrame(schema={"node": pl.String, "effective_at": pl.Int64, "limit": pl.Int64})
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def honest():
     """Draw honest requests: 90 s apart, half of them with a long prefix cached."""
 

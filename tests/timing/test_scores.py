@@ -62,6 +62,20 @@ def test_one_prompt_in_twenty_on_a_node_does_not_hide_the_others(honest, scored)
     assert not found.filter(~leaks)["timing_fast"].any()
 
 
+def test_some_over_the_limit_that_are_nearly_slow_enough_do_not_hide_the_others(
+    honest, scored, one
+):
+    """A placeholder in a busy batch takes nearly as long as a fast prompt: no measure of a node."""
+    rows = honest()
+    near = [
+        one(rows, request_id=f"n{n}", handoff=10**6 + n, prefill_ms=47_300 * 0.36) for n in range(5)
+    ]
+    hidden = one(rows, handoff=10**6 + 9, prefill_ms=47_300 * 0.2)
+    found, _ = scored(beside(rows, *near, hidden))
+    assert of(found)["timing_fast"] is True
+    assert not found.filter(pl.col("request_id").str.starts_with("n"))["timing_fast"].any()
+
+
 def test_where_long_prompts_were_never_seen_nothing_is_called_too_fast(honest, scored, one):
     """Six octaves beyond the longest prompt seen, half of what the curve says means nothing."""
     rows = honest(longest=6_000)
