@@ -35,9 +35,9 @@ class _Process:
     stdout: str
 
 
-def task(name: str, file: Path, runs: int) -> Figure:
-    """Measure one of :data:`benchmarks.tasks.TASKS`; seconds are the child's own, as it ran."""
-    command = (sys.executable, "-m", "benchmarks.tasks", name, str(file))
+def task(name: str, file: Path, runs: int, module: str = "benchmarks.tasks") -> Figure:
+    """Measure one task of a module with ``TASKS``; seconds are the child's own, as it ran."""
+    command = (sys.executable, "-m", module, name, str(file))
     done = [_run(command) for _ in range(runs)]
     told = [json.loads(run.stdout) for run in done]
     return _figure(

@@ -57,7 +57,7 @@ def _cpus() -> int:
 
 def throughput(rows: Sequence[Row]) -> str:
     """Return the table of tasks, with the ratio of their CPU time to that of each bare scan."""
-    return _markdown(HEAD, [_cells(row) for row in rows])
+    return markdown(HEAD, [_cells(row) for row in rows])
 
 
 def _cells(row: Row) -> list[str]:
@@ -82,9 +82,10 @@ def startup(figures: Sequence[Figure]) -> str:
         [f.name, f"{f.seconds:.2f}", f"{f.cpu_seconds:.2f}", f"{f.peak_bytes / 1e6:,.0f}"]
         for f in figures
     ]
-    return _markdown(("with start-up", "seconds", "CPU s", "peak MB"), body)
+    return markdown(("with start-up", "seconds", "CPU s", "peak MB"), body)
 
 
-def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """Return a table whose columns but the first are to the right."""
     rule = ["---"] + ["---:"] * (len(head) - 1)
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *body))
