@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics import duplicates, probes, schema, sides
 from forensics.clock import Clocks
-from forensics.columns import DTYPES, LOGGED, ensure
+from forensics.columns import DTYPES, LOGGED, ensure, per_file
 from forensics.spelling import one_spelling
 
 __all__ = ["Observations", "ensure", "load"]
@@ -24,12 +24,14 @@ class Observations:
     """Rows with the columns of the schema that any record filled; and exact duplicates.
 
     ``duplicates`` counts, per file number, the records that an earlier equal one stands
-    for; ``probes`` those of health checks and warm-ups, which are no requests.
+    for; ``probes`` those of health checks and warm-ups, which are no requests and stand in
+    ``probed``.
     """
 
     frame: pl.DataFrame
     duplicates: dict[int, int]
     probes: dict[int, int]
+    probed: pl.DataFrame
 
 
 def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observations:
@@ -42,7 +44,8 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
     """
     frames = [pl.read_parquet(part) for part in sorted(parts)]
     if not frames:
-        return Observations(pl.DataFrame(schema=DTYPES), {}, {})
+        empty = pl.DataFrame(schema=DTYPES)
+        return Observations(empty, {}, {}, empty)
     # In one piece: columns added later are, and filters copy a frame whose chunks differ.
     frame = pl.concat(frames, how="diagonal_relaxed", rechunk=True)
     del frames
@@ -52,7 +55,7 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
     )
     frame, probed = probes.without(one_spelling(frame), roles)
     frame, doubled = duplicates.without(_named(sides.settle(frame, roles)))
-    return Observations(frame, doubled, probed)
+    return Observations(frame, doubled, per_file(probed), probed)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

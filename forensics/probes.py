@@ -10,7 +10,6 @@ from __future__ import annotations
 import polars as pl
 
 from forensics import schema, warmups
-from forensics.columns import per_file
 
 HEALTH_CHECK = "HEALTH_CHECK_"
 _FORM = rf"^{HEALTH_CHECK}[0-9a-f.]+$"
@@ -32,8 +31,8 @@ _SIGNALS = (
 """What no probe carries: signs of a fault."""
 
 
-def without(frame: pl.DataFrame, epochs: pl.DataFrame) -> tuple[pl.DataFrame, dict[int, int]]:
-    """Return the records without probes, and how many those were per file.
+def without(frame: pl.DataFrame, epochs: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the records without probes, and those.
 
     Args:
         frame: records with ``request_id``, ``transfer_id``, ``tenant_id`` and ``hop``.
@@ -50,9 +49,9 @@ def without(frame: pl.DataFrame, epochs: pl.DataFrame) -> tuple[pl.DataFrame, di
         certain=pl.lit(small.certain),
     )
     if not marked["candidate"].any():
-        return frame, {}
+        return frame, frame.clear()
     probe = _alone(_sized(marked))
-    return frame.filter(~probe).rechunk(), per_file(frame.filter(probe))
+    return frame.filter(~probe).rechunk(), frame.filter(probe)
 
 
 def _any_of(conditions: list[pl.Expr]) -> pl.Expr:

@@ -80,7 +80,8 @@ class Requests:
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
     on which hops differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an
-    engine's own record may already stand for; ``duplicates`` and ``probes`` are handed on.
+    engine's own record may already stand for; ``duplicates``, ``probes`` and ``probed`` are handed
+    on.
     """
 
     frame: pl.DataFrame
@@ -88,6 +89,7 @@ class Requests:
     unpaired: int
     duplicates: dict[int, int]
     probes: dict[int, int]
+    probed: pl.DataFrame
 
 
 def fold(observations: Observations) -> Requests:
@@ -101,7 +103,8 @@ def fold(observations: Observations) -> Requests:
     rows = _fold(joins.claims(_without_refused_tries(_without_early_answers(joined))))
     rows = joins.tenant_inferred(rows, joined)
     rows = _attempts(_completed(_models(rows, joined)))
-    return Requests(rows, joined, unpaired, observations.duplicates, observations.probes)
+    aside = (observations.duplicates, observations.probes, observations.probed)
+    return Requests(rows, joined, unpaired, *aside)
 
 
 def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,9 @@
 """Co-residency: tenants whose requests ran on a decode rank before a response read its pages.
 
-It names everyone who *could* have written the pages, from the rank's last start to
-the read. It is no model of which pages were reused, so its tier is ``possible``
-for everyone, and it is never turned into a share or a probability.
+It names everyone who *could* have written the pages, from the rank's last known start to
+the read. It is no model of which pages were reused, so its tier is ``possible`` for everyone,
+and it is never turned into a share or a probability. A request whose rank no log names may
+have run on any.
 """
 
 from __future__ import annotations
@@ -23,23 +24,48 @@ PAIR_COLUMNS: dict[str, pl.DataType] = {
     "tier": pl.String(),
     "same_tenant": pl.Boolean(),
 }
+PAIR_ORDER = (
+    *("request_id", "attempt", "origin", "source_tenant_id", "source_request_id"),
+    *("pages", "tokens", "probability", "tier", "same_tenant"),
+)
+SECOND = 1_000_000
+OTHER_CLOCK = SECOND
+"""Microseconds by which a stamp of another clock may be later though the moment was not."""
 
 
-def _residence(requests: pl.DataFrame) -> pl.DataFrame:
-    """Requests that ran on a known decode rank, with the rank's start and their own."""
-    return requests.select(
-        "request_id",
-        "attempt",
-        "tenant_id",
-        "tier",
-        "decode_node",
-        since=pl.col("decode_since").fill_null(BEGINNING),
-        began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
-    ).filter(pl.col("decode_node").is_not_null())
+def residence(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
+    """Return who ran on one side, from which start on, and from when.
+
+    Args:
+        requests: judged requests; a start that is not known is :data:`BEGINNING`.
+        side: ``decode`` or ``prefill``.
+    """
+    node = f"{side}_node"
+    every = ("reserved_at", "handed_off_at", "received_at")
+    own = every if side == "decode" else every[1:]
+    since = pl.col(f"{side}_since") if f"{side}_since" in requests.columns else pl.lit(None)
+    logged = "reserved_at" in requests.columns and side == "decode"
+    rows = requests.with_row_index("_row").with_columns(
+        node=node,
+        since=since.cast(pl.Int64).fill_null(BEGINNING),
+        began=pl.coalesce(own),
+        own_clock=pl.col("reserved_at").is_not_null() if logged else pl.lit(value=False),
+    )
+    kept = ("request_id", "attempt", "tenant_id", "tier", "node", "since", "began", "own_clock")
+    return rows.select("_row", *kept, may_have_run=_may_have_run(requests))
 
 
-def _read(requests: pl.DataFrame) -> pl.DataFrame:
-    return _residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
+def _may_have_run(requests: pl.DataFrame) -> pl.Expr:
+    """Say that a request was not refused at the door: it may have reached a decode rank.
+
+    A client that leaves early, or a transfer that breaks, has written pages all the same.
+    """
+    rows = set(requests.columns)
+    never = pl.lit(None, dtype=pl.Int64)
+    tokens = pl.col("completion_tokens") if "completion_tokens" in rows else never
+    status = pl.col("http_status") if "http_status" in rows else never
+    refused = status.is_between(400, 498) & ~(tokens > 0).fill_null(value=False)
+    return ~refused.fill_null(value=False)
 
 
 def pairs(requests: pl.DataFrame) -> pl.DataFrame:
@@ -50,45 +76,102 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
             shared by whatever ran on it, in scope or not.
 
     Returns:
-        :data:`PAIR_COLUMNS` plus ``attempt``, sorted. Responses of unknown decode rank
-        have no row.
+        :data:`PAIR_COLUMNS` plus ``attempt``, sorted. Responses of unknown decode rank have
+        no row.
     """
-    rank = ["decode_node", "since"]
-    first = (
-        _residence(requests)
-        .group_by(*rank, pl.col("tenant_id").alias("source_tenant_id"))
-        .agg(pl.col("began").min().alias("first"))
+    return as_pairs(met(requests), "decode").sort(PAIR_ORDER, nulls_last=False)
+
+
+def as_pairs(found: pl.DataFrame, origin: str) -> pl.DataFrame:
+    """Return pairs of response and tenant under the columns of the table, as ``possible``."""
+    same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
+    values = {
+        "source_request_id": pl.lit(None),
+        "origin": pl.lit(origin),
+        "pages": pl.lit(None),
+        "tokens": pl.lit(None),
+        "probability": pl.lit(None),
+        "tier": pl.lit("possible"),
+        "same_tenant": same,
+    }
+    named = found.with_columns(
+        value.cast(PAIR_COLUMNS[name]).alias(name) for name, value in values.items()
     )
-    found = (
-        _read(requests)
-        .select("request_id", "attempt", "tenant_id", *rank, read="began")
-        .join(first, on=rank)
-        .filter(pl.col("first") < pl.col("read"))
+    return named.select(*PAIR_COLUMNS, "attempt")
+
+
+def met(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
+    """Return each affected response with each tenant that ran on its rank before the read.
+
+    Returns:
+        ``_row``, ``request_id``, ``attempt``, ``tenant_id``, ``node``, ``since``, ``read``,
+        ``source_tenant_id`` and ``last_at``.
+    """
+    every = residence(requests, side)
+    placed = every.filter(pl.col("node").is_not_null())
+    read = placed.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"began": "read"})
+    read = read.with_columns(until=_until("read"))
+    astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
+    if not read.height:
+        return _nobody(read)
+    here = _last(read, placed, ["node"])
+    anywhere = _last(read, astray, [])
+    both = pl.concat([here, anywhere]).group_by("_row", "source_tenant_id")
+    last = both.agg(pl.col("last_at").max())
+    return last.join(read.drop("until", "own_clock", "may_have_run"), on="_row", how="left")
+
+
+def _nobody(read: pl.DataFrame) -> pl.DataFrame:
+    kept = read.drop("until", "own_clock", "may_have_run")
+    return kept.with_columns(
+        source_tenant_id=pl.lit(None, dtype=pl.String), last_at=pl.lit(None, dtype=pl.Int64)
+    ).clear()
+
+
+def _until(name: str) -> pl.Expr:
+    """Return the last stamp that may still be of a moment before the read."""
+    whole = pl.col(name) % SECOND == 0
+    coarse = pl.when(whole).then(SECOND - 1).otherwise(0)
+    return pl.col(name) + pl.when("own_clock").then(coarse).otherwise(coarse + OTHER_CLOCK)
+
+
+def _last(read: pl.DataFrame, ran: pl.DataFrame, rank: list[str]) -> pl.DataFrame:
+    """Return when each tenant last began before each read, since the rank's start."""
+    key = [*rank, "source_tenant_id"]
+    ran = ran.filter(pl.col("began").is_not_null()).rename({"tenant_id": "source_tenant_id"})
+    ran = ran.with_columns(pl.col("source_tenant_id").fill_null(""))  # null joins nobody
+    ran = ran.sort("began", "_row").select(
+        *key,
+        pl.col("began").alias("last_at"),
+        pl.col("_row").alias("by"),
+        pl.col("began").shift(1).over(key).alias("before"),
     )
-    return found.select(
-        "request_id",
-        pl.lit(None, dtype=pl.String).alias("source_request_id"),
-        "source_tenant_id",
-        pl.lit("decode").alias("origin"),
-        pl.lit(None, dtype=pl.Int64).alias("pages"),
-        pl.lit(None, dtype=pl.Int64).alias("tokens"),
-        pl.lit(None, dtype=pl.Float64).alias("probability"),
-        pl.lit("possible").alias("tier"),
-        (pl.col("source_tenant_id") == pl.col("tenant_id"))
-        .fill_null(value=False)
-        .alias("same_tenant"),
-        "attempt",
-    ).sort("request_id", "attempt", "source_tenant_id", nulls_last=False)
+    tenants = ran.select(key).unique()
+    asked = read.select("_row", *rank, "since", "until")
+    asked = asked.join(tenants, on=rank) if rank else asked.join(tenants, how="cross")
+    found = asked.sort("until").join_asof(
+        ran, left_on="until", right_on="last_at", by=key, check_sortedness=False
+    )
+    own = pl.col("by") == pl.col("_row")
+    found = found.with_columns(last_at=pl.when(own).then("before").otherwise("last_at"))
+    found = found.filter(pl.col("last_at") >= pl.col("since"))
+    tenant = pl.when(pl.col("source_tenant_id") != "").then("source_tenant_id")
+    return found.select("_row", source_tenant_id=tenant, last_at="last_at")
 
 
 def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
     """Count each tenant's requests that ran on a rank before its last affected response."""
-    rank = ["decode_node", "since"]
-    last = _read(requests).group_by(rank).agg(pl.col("began").max().alias("last"))
+    every = residence(requests)
+    rank = ["node", "since"]
+    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS) & pl.col("node").is_not_null())
+    read = read.with_columns(until=_until("began"))
+    last = read.group_by(rank).agg(pl.col("until").max().alias("last"))
+    latest = read["until"].max()
+    here = every.join(last, on=rank).filter(pl.col("began") < pl.col("last"))
+    astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
+    anywhere = astray.filter(pl.col("began") < pl.lit(latest, dtype=pl.Int64))
     return (
-        _residence(requests)
-        .join(last, on=rank)
-        .filter(pl.col("began") < pl.col("last"))
+        pl.concat([here.select("tenant_id"), anywhere.select("tenant_id")])
         .group_by("tenant_id")
         .agg(pl.len().cast(pl.Int64).alias("requests"))
     )

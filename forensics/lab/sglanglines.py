@@ -6,7 +6,7 @@ milliseconds, transfers in MB of 2^20 bytes, `entry_time` in epoch seconds.
 
 from __future__ import annotations
 
-from forensics.lab.clock import SECOND, Micros
+from forensics.lab.clock import MILLISECOND, SECOND, Micros
 from forensics.lab.records import Epoch, Handoff, NodeHistory, Probe
 
 MB_PER_PAGE = 3.7514
@@ -122,12 +122,14 @@ def decode_stats(handoff: Handoff) -> str:
     reserved = handoff.reserved_at or handoff.decode_received_at
     transferred = handoff.transferred_at or reserved
     first = handoff.first_token_at or transferred
+    waited = reserved - handoff.decode_received_at
+    bootstrap = min(14 * MILLISECOND, max(0, waited))  # the stages add up to the whole
     return (
         f"ReqTimeStats(rid={handoff.intent.request_id}, bootstrap_room={handoff.transfer_id}, "
         f"input_len={handoff.intent.prompt_tokens}, cached_input_len={handoff.cached_tokens}, "
         f"output_len={handoff.completion_tokens}, attempts=0, type=decode): "
-        f"bootstrap_duration=14.00ms, "
-        f"alloc_wait_duration={milliseconds(reserved - handoff.decode_received_at)}, "
+        f"bootstrap_duration={milliseconds(bootstrap)}, "
+        f"alloc_wait_duration={milliseconds(waited - bootstrap)}, "
         f"transfer_duration={milliseconds(transferred - reserved)}, "
         f"queue_duration={milliseconds(first - transferred)}, "
         f"forward_duration={milliseconds(handoff.finished_at - first)}, "

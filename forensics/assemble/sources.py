@@ -1,0 +1,152 @@
+"""How the sources were found, as a section of the document."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics import exposure as doc
+from forensics.analysis import Analysis
+from forensics.attribution.reasons import REASONS
+from forensics.attribution.stays import Stay
+from forensics.exposure import stamp
+from forensics.wording import count
+
+OWNERS = 25
+"""Tenants of the picture at the most; the others are one bar."""
+
+
+def attribution(analysis: Analysis) -> doc.Attribution:
+    """Return how the sources were found on each rank, and what the model says."""
+    found = analysis.attribution
+    return doc.Attribution(
+        sentence=_sentence(analysis),
+        ranks=[_rank(stay) for stay in found.stays],
+        lookback=[doc.LookBack(*row) for row in found.lookback.iter_rows()],
+        example=_example(analysis),
+        spread=[_spread(**row) for row in found.spread.iter_rows(named=True)],
+    )
+
+
+def _rank(stay: Stay) -> doc.SourceRank:
+    return doc.SourceRank(
+        node=stay.node,
+        since=stamp(stay.since),
+        requests=stay.rows.height,
+        responses=stay.responses,
+        allocator=stay.allocator or "unknown",
+        result="modelled" if stay.replays else "co-residency only",
+        replays=stay.replays,
+        hours=stay.hours,
+        hours_fitting=stay.hours_fitting,
+        reasons=[REASONS[code] for code in REASONS if code in stay.reasons],
+    )
+
+
+def _sentence(analysis: Analysis) -> str:
+    """Say how many responses the model covers, and how its figures were checked."""
+    stays = analysis.attribution.stays
+    total = sum(stay.responses for stay in stays)
+    if not total:
+        return "No affected response names a decode rank: there is nothing to look back from."
+    modelled = [stay for stay in stays if stay.replays]
+    if not modelled:
+        return (
+            f"None of {count(total, 'affected response')} with a known decode rank could be "
+            "modelled; their sources are by co-residency alone."
+        )
+    named = analysis.attribution.named
+    own = named.drop_nulls("owner")["reader"].n_unique()
+    covered = sum(stay.responses for stay in modelled)
+    hours, fitting = (sum(getattr(s, n) for s in modelled) for n in ("hours", "hours_fitting"))
+    checked = (
+        f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
+        if hours
+        else "no figures of the engine's own are there to check it by"
+    )
+    return (
+        f"Modelled: the reuse of pages was replayed for {covered:,} of "
+        f"{count(total, 'affected response')}; {count(own, 'response')} read pages that the model "
+        "names a request for, the others only pages that were never used since the start; "
+        f"{checked}."
+    )
+
+
+def _example(analysis: Analysis) -> doc.OwnedPages | None:
+    """Return the response with the most pages of other tenants, and the owners of its pages."""
+    rows = analysis.requests.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
+    rows = rows.select("_row", "request_id", "attempt", "tenant_id", "decode_node")
+    named = analysis.attribution.named.join(rows, left_on="reader", right_on="_row", how="left")
+    owners = rows.select(owner="_row", by="tenant_id")
+    named = named.join(owners, on="owner", how="left")
+    same = (pl.col("by") == pl.col("tenant_id")).fill_null(value=False)
+    named = named.with_columns(same=same & pl.col("owner").is_not_null())
+    foreign = named.filter(pl.col("owner").is_not_null() & ~pl.col("same"))
+    if not foreign.height:
+        return None
+    most = foreign.group_by("reader", "request_id", "attempt").agg(pl.col("pages").sum())
+    first = most.sort(
+        [pl.col("pages").round(3), "request_id", "attempt"], descending=[True, False, False]
+    )
+    own = named.filter(pl.col("reader") == first["reader"][0])
+    head = own.row(0, named=True)
+    return doc.OwnedPages(
+        request_id=head["request_id"],
+        attempt=head["attempt"],
+        decode_node=head["decode_node"],
+        pages=_whole(own["pages"].sum()),
+        owners=_owners(own),
+    )
+
+
+def _owners(own: pl.DataFrame) -> list[doc.PageOwner]:
+    kind = (
+        pl.when(pl.col("owner").is_null())
+        .then(pl.lit("never used"))
+        .when(pl.col("by").is_null())
+        .then(pl.lit("no tenant id"))
+        .otherwise(pl.lit("tenant"))
+    )
+    by = own.group_by(kind.alias("kind"), "by", "same").agg(
+        pl.col("pages").sum(),
+        pl.col("owner").n_unique().alias("requests"),
+        pl.col("probability").max(),
+    )
+    order = [pl.col("pages").round(3), "kind", "by"]
+    by = by.sort(order, descending=[True, False, False], nulls_last=True)
+    listed = [_owner(row) for row in by.head(OWNERS).iter_rows(named=True)]
+    rest = by.slice(OWNERS)
+    if rest.height:
+        pages, requests = _whole(rest["pages"].sum()), int(rest["requests"].sum())
+        listed.append(
+            doc.PageOwner("other tenants", None, pages, requests, None, same_tenant=False)
+        )
+    return listed
+
+
+def _owner(row: dict[str, object]) -> doc.PageOwner:
+    unused = row["kind"] == "never used"
+    return doc.PageOwner(
+        owner=row["kind"],  # type: ignore[arg-type]
+        tenant_id=row["by"],  # type: ignore[arg-type]
+        pages=_whole(row["pages"]),
+        requests=0 if unused else int(row["requests"]),  # type: ignore[call-overload]
+        probability=None if unused else float(row["probability"]),  # type: ignore[arg-type]
+        same_tenant=bool(row["same"]),
+    )
+
+
+def _whole(pages: object) -> int:
+    return int(float(pages) + 0.5)  # type: ignore[arg-type]
+
+
+_WAYS = {
+    "follow-up turn": "Later prompts of the same tenant, within an hour and long enough to hold "
+    "the affected prompt and its answer: a conversation that goes on carries the answer along.",
+    "decode prefix cache": "Requests that ran on the same decode rank after an affected answer. "
+    "Only a rank that keeps prefixes can have handed affected pages on to them.",
+}
+
+
+def _spread(way: str, responses: int, requests: int, known: bool | None) -> doc.Spread:
+    told = {None: "not known", True: "yes", False: "no"}[known]
+    return doc.Spread(way, responses, requests, told, _WAYS[way])  # type: ignore[arg-type]

@@ -1,0 +1,65 @@
+"""Holds: what each request took of a decode rank's pool, when, and how much of it was written.
+
+A hold is known from columns that decode logs: pages reserved, when they were taken and given
+back, tokens generated. Requests without these held nothing, or their rank is not replayed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+UNKNOWN = -1
+"""Stands for a figure that no log holds, and for whoever is no request: a health check."""
+
+
+@dataclass(frozen=True)
+class Holds:
+    """Holds of one rank between two of its starts, in order of time and identity.
+
+    Times in microseconds of UTC, each array with one entry a hold. ``row`` numbers the request
+    (:data:`UNKNOWN` for a health check); ``written`` are the pages of the prompt that arrived;
+    ``prefill`` is the time of prefill's forward pass, within ``reserved`` to ``released``.
+    """
+
+    row: Ints
+    reserved: Ints
+    released: Ints
+    pages: Ints
+    prompt: Ints
+    tokens: Ints
+    written: Ints
+    prefill: Ints
+    page_tokens: int
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    @cached_property
+    def grown(self) -> Ints:
+        """Pages taken for generated tokens: the last token of an answer is never written."""
+        rows = self.prompt + np.maximum(self.tokens - 1, 0)
+        more: Ints = np.maximum(-(-rows // self.page_tokens) - self.pages, 0)
+        return more
+
+    @property
+    def digest(self) -> bytes:
+        """What the holds are, whatever the order of the logs: seeds the resampling."""
+        state = hashlib.sha256(str(self.page_tokens).encode())
+        for field in fields(self):
+            if field.name not in ("row", "page_tokens"):
+                state.update(getattr(self, field.name).astype("<i8").tobytes())
+        return state.digest()
+
+
+def resolution(times: Ints) -> int:
+    """Return how coarse times are, microseconds: a second, a millisecond, or one."""
+    for step in (1_000_000, 1_000):
+        if len(times) and not (times % step).any():
+            return step
+    return 1

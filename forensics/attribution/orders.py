@@ -1,0 +1,177 @@
+"""One possible order of what happened on a rank, with what the logs leave open drawn.
+
+Open are the moments within the coarseness of the times, when an answer began, and how much
+of a hand-off that failed had been written. Draws are seeded by the records themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
+from forensics.attribution.pace import Pace
+
+Kinds = npt.NDArray[np.int8]
+Span = tuple[int, int]
+_MOST_MOVES = 64
+_APART = 100_000
+"""Microseconds by which a stamp may be off beside its coarseness."""
+RELEASE, START, GROW, RESERVE = range(4)
+"""What can happen; of one moment in this order: who waits takes what another gives back."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Events in order; ``size`` are pages taken, ``need`` what the free list must hold for it.
+
+    ``written`` are the pages of each hold's prompt that arrived; ``last`` says where generated
+    tokens filled the rest of its last page.
+    """
+
+    kind: Kinds
+    hold: Ints
+    size: Ints
+    need: Ints
+    written: Ints
+    last: npt.NDArray[np.bool_]
+
+    @cached_property
+    def taken(self) -> Ints:
+        """Pages taken before each event, and in all."""
+        return np.concatenate([[0], np.cumsum(self.size)])
+
+    @cached_property
+    def given(self) -> Ints:
+        """Releases before each event."""
+        return np.concatenate([[0], np.cumsum(self.kind == RELEASE)])
+
+    @cached_property
+    def release(self) -> Ints:
+        """Position of each hold's release."""
+        at = np.flatnonzero(self.kind == RELEASE)
+        position = np.full(len(self.written), len(self.kind), dtype=np.int64)
+        position[self.hold[at]] = at
+        return position
+
+
+class Orders:
+    """Draws orders of the holds of a rank.
+
+    Args:
+        holds: of one rank, between two of its starts.
+        pool: pages of the rank.
+    """
+
+    def __init__(self, holds: Holds, pool: int) -> None:
+        self._holds, self._pool = holds, pool
+        self._pace = Pace(holds)
+        self._seed = int.from_bytes(holds.digest[:16], "big")
+        self._coarse = (resolution(holds.reserved), resolution(holds.released))
+        self._reach = 2 * max(self._coarse) + _APART
+        last = np.cumsum(holds.grown)
+        self._grower = np.repeat(np.arange(len(holds)), holds.grown)
+        number = np.arange(len(self._grower)) - np.repeat(last - holds.grown, holds.grown)
+        rows = (holds.pages[self._grower] + number) * holds.page_tokens
+        steps = np.maximum(holds.tokens - 1, 1)[self._grower]
+        self._share = np.clip((rows - holds.prompt[self._grower]) / steps, 0, 1)
+
+    def draw(self, number: int) -> Order | None:
+        """Return the order of one number, or None where what it draws needs more than the pool.
+
+        The same records give the same order.
+        """
+        holds = self._holds
+        random = np.random.Generator(np.random.PCG64([self._seed, number]))
+        reserved = holds.reserved + _within(random, len(holds), self._coarse[0])
+        released = holds.released + _within(random, len(holds), self._coarse[1])
+        # Within its own time a hold is taken, grows and is given back in this order.
+        released = np.maximum(released, reserved + 2)
+        first = self._pace.sampled(random, reserved + 1, released - 1)
+        grower = self._grower
+        grown = first[grower] + (self._share * (released - 1 - first)[grower]).astype(np.int64)
+        started = np.flatnonzero(holds.tokens > 0)
+        all_ = np.arange(len(holds))
+        kinds = np.repeat(
+            np.array([RELEASE, START, GROW, RESERVE], dtype=np.int8),
+            [len(holds), len(started), len(grower), len(holds)],
+        )
+        hold = np.concatenate([all_, started, grower, all_])
+        times = np.concatenate([released, first[started], grown, reserved])
+        order = np.argsort((times << 2) | kinds, kind="stable")
+        feasible = self._feasible(order, times, kinds, hold)
+        if feasible is None:
+            return None
+        order = feasible
+        return self._order(kinds[order], hold[order], _written(holds, random))
+
+    def _order(self, kind: Kinds, hold: Ints, written: Ints) -> Order:
+        holds = self._holds
+        size = np.where(kind == RESERVE, holds.pages[hold], (kind == GROW).astype(np.int64))
+        runs = holds.tokens[hold] > 0
+        running = np.cumsum((kind == START).astype(np.int64) - ((kind == RELEASE) & runs))
+        need = np.where(kind == RESERVE, holds.prompt[hold] // holds.page_tokens + 2, 0)
+        need = np.where((kind == START) | (kind == GROW), np.maximum(running, 1), need)
+        last = (holds.tokens > 1) & (holds.prompt % holds.page_tokens > 0)
+        return Order(kind, hold, size, need, written, last)
+
+    def _feasible(self, order: Ints, times: Ints, kind: Kinds, hold: Ints) -> Ints | None:
+        """Put the releases first that a reservation must have waited for; None: there are none.
+
+        Only what lies within the coarseness of the times is moved.
+        """
+        holds, times = self._holds, times[order]
+        change = np.where(kind == RESERVE, holds.pages[hold], (kind == GROW).astype(np.int64))
+        change = np.where(kind == RELEASE, -(holds.pages + holds.grown)[hold], change)
+        used = np.cumsum(change[order])
+        for at in np.flatnonzero(used > self._pool).tolist():
+            begin, end = np.searchsorted(times, [times[at] - self._reach, times[at] + self._reach])
+            for _ in range(_MOST_MOVES):
+                if used[at] <= self._pool:
+                    break
+                window = order[begin:end]
+                found = _next_release(window, at - begin, kind, hold)
+                if found is None:
+                    found = self._before(window, at - begin, used[begin:end], kind, hold)
+                if found is None:
+                    return None
+                low, high = begin + found[0], begin + found[1] + 1
+                span = order[low:high]
+                own = hold[span] == hold[window[found[1]]]
+                order[low:high] = np.concatenate([span[own], span[~own]])
+                used[low:high] = (used[low - 1] if low else 0) + np.cumsum(change[order[low:high]])
+            else:
+                return None
+        return order
+
+    def _before(self, window: Ints, at: int, used: Ints, kind: Kinds, hold: Ints) -> Span | None:
+        """Find room for a short hold as a whole before one that was taken in the same moment."""
+        mine = hold[window] == hold[window[at]]
+        ends = np.flatnonzero(mine & (kind[window] == RELEASE))
+        fits = (
+            used[:at] - self._holds.pages[hold[window[:at]]] + self._holds.pages[hold[window[at]]]
+        )
+        room = np.flatnonzero((kind[window[:at]] == RESERVE) & (fits <= self._pool))
+        return (int(room[-1]), int(ends[-1])) if len(room) and len(ends) else None
+
+
+def _next_release(window: Ints, at: int, kind: Kinds, hold: Ints) -> Span | None:
+    """Return from where to where to move the next release of a hold that was taken before."""
+    later = window[at:]
+    taken = hold[later[kind[later] == RESERVE]]
+    found = np.flatnonzero((kind[later] == RELEASE) & ~np.isin(hold[later], taken))
+    return (at, at + int(found[0])) if len(found) else None
+
+
+def _within(random: np.random.Generator, count: int, coarse: int) -> Ints:
+    """Return how far each moment lies within its second or millisecond."""
+    drawn = (random.random(count) * coarse).astype(np.int64)
+    return drawn if coarse > 1 else np.zeros(count, dtype=np.int64)
+
+
+def _written(holds: Holds, random: np.random.Generator) -> Ints:
+    drawn = (random.random(len(holds)) * (holds.pages + 1)).astype(np.int64)
+    return np.where(holds.written == UNKNOWN, drawn, np.minimum(holds.written, holds.pages))

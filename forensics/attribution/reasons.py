@@ -1,0 +1,21 @@
+"""Why a decode rank is not replayed: codes and sentences."""
+
+from __future__ import annotations
+
+REASONS = {
+    "no_start": "no start of the rank is known, so its pool may have held anything",
+    "no_pool": "the size of its pool or of a page is not known",
+    "allocator_unknown": "how it reuses pages is not known",
+    "allocator_conflict": "the allocator that is stated is not the one that this engine has",
+    "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
+    "pages_differ": "fewer pages were reserved than the prompts have: the rest came from somewhere",
+    "holds_not_logged": "of some requests it was not logged which pages they held when",
+    "records_lost": "records are missing since the start: hours without any, unreadable lines, "
+    "a sample, or answered requests that name no rank",
+    "ends_before_it_begins": "pages were given back before they were taken",
+    "outlived_a_start": "requests held pages across a start that the logs show",
+    "more_than_the_pool": "more pages were held than there are",
+    "usage_differs": "the engine's own figures of its pool are not what the records add up to",
+    "marker_differs": "a canary's marker came from a request that the replay does not name",
+}
+"""Why a rank is not replayed, by code."""

@@ -1,0 +1,147 @@
+"""Whose pages each response found, over many possible orders of what the logs leave open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from forensics.attribution import allocators
+from forensics.attribution.allocators.base import NOBODY, Found, Reads
+from forensics.attribution.holds import UNKNOWN, Holds, Ints
+from forensics.attribution.orders import Orders
+from forensics.attribution.stays import Stay
+from forensics.runners import available_workers
+from forensics.runners.pool import Pool
+
+REPLAYS = 20
+"""Orders that are drawn for each rank."""
+SETTLED = 5
+"""So many are enough where they name the same requests for every response of the rank."""
+NAMED: dict[str, pl.DataType] = {
+    "reader": pl.Int64(),
+    "owner": pl.Int64(),
+    "pages": pl.Float64(),
+    "probability": pl.Float64(),
+}
+"""Request that read, request that wrote (null: never used since the start, or a health check),
+pages on average over the replays, share of the replays that name it."""
+
+
+PARALLEL_FROM = 10_000_000
+"""Holds times replays from which a pool of processes pays for its start."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the replays of one rank need; it can be sent to another process."""
+
+    name: str
+    holds: Holds
+    pool_pages: int
+    allocator: str
+    readers: Ints
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return self.holds.row.nbytes * 8
+
+
+def replay_all(stays: list[Stay], count: int = REPLAYS) -> list[pl.DataFrame]:
+    """Return :data:`NAMED` for the responses of each rank; notes there what kept it from that.
+
+    Args:
+        stays: of all ranks; those with a reason against it are not replayed.
+        count: replays of each.
+    """
+    tasks = [_task(stay, count) for stay in stays]
+    asked = [task for task in tasks if task is not None]
+    done = iter(_run(asked))
+    found = [None if task is None else next(done) for task in tasks]
+    return [_named(stay, one) for stay, one in zip(stays, found, strict=True)]
+
+
+def _task(stay: Stay, count: int) -> Task | None:
+    holds, readers = stay.holds, stay.readers
+    if stay.reasons or stay.allocator is None or holds is None or not len(readers):
+        return None
+    return Task(stay.node, holds, stay.pool_pages, stay.allocator, readers, count)
+
+
+def _run(tasks: list[Task]) -> list[list[Found]]:
+    """Replay ranks one after the other, or at the same time where that pays."""
+    work = sum(len(task.holds) * task.count for task in tasks)
+    workers = min(available_workers(), len(tasks))
+    if work < PARALLEL_FROM or workers < 2:
+        return [drawn(task) for task in tasks]
+    return Pool(workers).map(drawn, tasks, lambda _: None)
+
+
+def drawn(task: Task) -> list[Found]:
+    """Return what each replay of a rank finds; none where too many need more than the pool."""
+    strategy = allocators.named(task.allocator).replay
+    wanted = np.zeros(len(task.holds), dtype=np.bool_)
+    wanted[task.readers] = True
+    reads = Reads(wanted, np.maximum(task.holds.written, 0))
+    orders, found = Orders(task.holds, task.pool_pages), list[Found]()
+    for number in range(task.count if strategy else 0):
+        order = orders.draw(number)
+        one = strategy(order, task.pool_pages, reads) if strategy and order else None
+        if one is not None:
+            found.append(one)
+        elif number - len(found) >= task.count // 4:
+            return []
+        if number + 1 == SETTLED == len(found) and _agree(found):
+            break
+    return found
+
+
+def _agree(found: list[Found]) -> bool:
+    """Say whether all replays name the same requests for every response."""
+    first = found[0]
+    return all(
+        np.array_equal(one.reader, first.reader) and np.array_equal(one.owner, first.owner)
+        for one in found[1:]
+    )
+
+
+def _named(stay: Stay, found: list[Found] | None) -> pl.DataFrame:
+    if not found or stay.holds is None:
+        if found is not None:
+            stay.reasons.add("more_than_the_pool")
+        return pl.DataFrame(schema=NAMED)
+    stay.replays = len(found)
+    same = _attempts(stay)
+    return _over_all(pl.concat([_by_request(one, stay.holds, same) for one in found]), len(found))
+
+
+def _attempts(stay: Stay) -> pl.DataFrame:
+    """Return the first attempt of each request beside every one: they are one source."""
+    first = pl.col("_row").min().over("request_id", "tenant_id")
+    return stay.rows.select(owner="_row", first=first)
+
+
+def _by_request(one: Found, holds: Holds, same: pl.DataFrame) -> pl.DataFrame:
+    """Return reader, owner and pages by number of the request."""
+    owner = np.where(one.owner == NOBODY, UNKNOWN, holds.row[one.owner])
+    rows = pl.DataFrame({"reader": holds.row[one.reader], "owner": owner, "pages": one.pages})
+    rows = rows.join(same, on="owner", how="left").with_columns(owner=pl.coalesce("first", "owner"))
+    summed = rows.group_by("reader", "owner").agg(pl.col("pages").sum())
+    return summed.sort("reader", "owner")
+
+
+def _over_all(found: pl.DataFrame, count: int) -> pl.DataFrame:
+    owner = pl.when(pl.col("owner") != UNKNOWN).then("owner")
+    # Sums of whole numbers: the same in whatever order they are added.
+    summed = found.group_by("reader", owner.alias("owner")).agg(
+        pl.col("pages").sum(), pl.len().alias("times")
+    )
+    return summed.select(
+        "reader",
+        "owner",
+        pages=pl.col("pages") / count,
+        probability=pl.col("times") / count,
+    ).sort("reader", "owner", nulls_last=False)

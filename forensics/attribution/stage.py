@@ -1,0 +1,166 @@
+"""Sources of the affected responses: who could have written what they read, and who did by a model.
+
+Co-residency always; on top of it a replay of the allocator, where a rank's logs allow one and
+the engine's own figures do not contradict it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.attribution import coresidency, lookback, replays, spread, stays, tail, usage
+from forensics.attribution.coresidency import PAIR_COLUMNS, PAIR_ORDER
+from forensics.attribution.gaps import Lost, widened
+from forensics.attribution.starts import Starts
+from forensics.attribution.stays import Stay
+from forensics.capacity import Capacity
+from forensics.direction import UNDELIVERED, flagged
+from forensics.incident import Incident
+from forensics.judging import Judged
+from forensics.markers import Markers
+from forensics.schema import AFFECTED_TIERS
+
+CERTAIN = 0.9
+"""From this probability on a source is ``probable``, where its response is."""
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """``pairs`` of response and source; ``stays`` of the ranks; what pictures are made from.
+
+    ``named`` are requests that the replay names, by row number; ``lookback`` and ``spread``
+    see the modules of these names.
+    """
+
+    pairs: pl.DataFrame
+    stays: list[Stay]
+    named: pl.DataFrame
+    lookback: pl.DataFrame
+    spread: pl.DataFrame
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What else the logs hold: health checks, batch lines, canaries, and what is missing."""
+
+    probed: pl.DataFrame
+    used: pl.DataFrame
+    markers: Markers
+    lost: Lost
+
+
+def attribute(
+    judged: Judged, capacity: Capacity, starts: Starts, evidence: Evidence, incident: Incident
+) -> Attribution:
+    """Return the sources of the affected responses.
+
+    Args:
+        judged: requests with their verdicts and pairs by co-residency.
+        capacity: pools, pages and allocators.
+        starts: of decode ranks.
+        evidence: what else the logs hold.
+        incident: only a fault that reads is replayed: what one writes is no matter of reuse, and
+            where the direction is not settled nobody is named by a model.
+    """
+    rows = judged.requests
+    reads = incident.trigger.mechanism == "read"
+    found = stays.collect(rows, capacity, evidence.probed) if reads else []
+    for stay in found:
+        _doubt(stay, starts, evidence)
+    named = [
+        _held_against(stay, one, evidence.markers, rows)
+        for stay, one in zip(found, replays.replay_all(found), strict=True)
+    ]
+    every = pl.concat([pl.DataFrame(schema=replays.NAMED), *named])
+    pairs = [judged.pairs]
+    if incident.trigger.mechanism != "write":
+        pairs.append(tail.pairs(rows if reads else _readers(rows)))
+    if reads:
+        pairs.append(widened(rows, judged.pairs, found, evidence.lost))
+        pairs.append(_as_pairs(every, rows, {stay.node: stay.page_tokens for stay in found}))
+    return Attribution(
+        pl.concat(pairs, how="diagonal_relaxed").sort(PAIR_ORDER, nulls_last=False),
+        found,
+        every,
+        lookback.curve(coresidency.met(rows)),
+        spread.ways(rows, capacity.epochs),
+    )
+
+
+def _readers(rows: pl.DataFrame) -> pl.DataFrame:
+    """Take the tier from requests that are listed for what they wrote, without an answer."""
+    return rows.with_columns(tier=pl.when(~flagged(UNDELIVERED)).then("tier"))
+
+
+def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
+    """Note what speaks against a replay beside the figures of the stay itself."""
+    if any(stay.since < at <= stay.last_read for at in starts.outlived.get(stay.node, [])):
+        stay.reasons.add("outlived_a_start")
+    if evidence.lost.concerns(stay):
+        stay.reasons.add("records_lost")
+    usage.check(stay, evidence.used)
+
+
+def _held_against(
+    stay: Stay, named: pl.DataFrame, markers: Markers, requests: pl.DataFrame
+) -> pl.DataFrame:
+    """Return what the replay names, or nothing where a canary's marker contradicts it."""
+    if not _contradicted(named, markers, requests):
+        return named
+    stay.reasons.add("marker_differs")
+    stay.replays = 0
+    return named.clear()
+
+
+def _contradicted(named: pl.DataFrame, markers: Markers, requests: pl.DataFrame) -> bool:
+    """Say whether a marker was seen whose request the replay does not name for the response.
+
+    It may also have come with the prefill tail: then it contradicts nothing.
+    """
+    if not named.height or not markers.records.height:
+        return False
+    rows = requests.with_row_index("_row").select(
+        pl.col("_row").cast(pl.Int64), "request_id", "prefill_node", "handoff"
+    )
+    readers = named.select(_row="reader").unique().join(rows, on="_row")
+    readers = readers.filter(pl.col("handoff").is_in(markers.handoffs.implode()))
+    seen = markers.records.select("planted_request_id", request_id="seen_request_id").drop_nulls()
+    planted = rows.select(planted_request_id="request_id", by="_row", beside="prefill_node")
+    both = readers.join(seen, on="request_id").join(planted, on="planted_request_id")
+    own = pl.col("planted_request_id") == pl.col("request_id")
+    apart = (pl.col("beside") != pl.col("prefill_node")).fill_null(value=False)
+    asked = both.filter(~own & apart)
+    return not asked.join(
+        named, left_on=["_row", "by"], right_on=["reader", "owner"], how="anti"
+    ).is_empty()
+
+
+def _as_pairs(
+    named: pl.DataFrame, requests: pl.DataFrame, page_tokens: dict[str, int]
+) -> pl.DataFrame:
+    """Return what the replay names as pairs; pages nobody wrote and health checks are in none."""
+    rows = requests.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
+    rows = rows.filter(pl.col("_row").is_in([*named["reader"], *named["owner"].drop_nulls()]))
+    readers = rows.select("_row", "request_id", "attempt", "tenant_id", "tier", "decode_node")
+    owners = rows.select(owner="_row", source_request_id="request_id", source_tenant_id="tenant_id")
+    found = named.drop_nulls("owner").join(readers, left_on="reader", right_on="_row")
+    found = found.join(owners, on="owner")
+    page = (
+        pl.col("decode_node").replace_strict(
+            list(page_tokens) or [""], list(page_tokens.values()) or [0], return_dtype=pl.Int64
+        )
+        if found.height
+        else pl.lit(0, dtype=pl.Int64)
+    )
+    pages = (pl.col("pages") + 0.5).floor().cast(pl.Int64)
+    sure = (pl.col("probability") >= CERTAIN) & pl.col("tier").is_in(AFFECTED_TIERS[:2])
+    same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
+    return found.with_columns(
+        origin=pl.lit("decode"),
+        pages=pages,
+        tokens=pages * page,
+        tier=pl.when(sure).then(pl.lit("probable")).otherwise(pl.lit("possible")),
+        same_tenant=same,
+    ).select(*(pl.col(name).cast(kind) for name, kind in PAIR_COLUMNS.items()), "attempt")

@@ -1,0 +1,153 @@
+"""When a rank's pool was empty for certain: its starts, as far as logs show them.
+
+A capacity record may be a snapshot of a running engine. It counts as a start only where what
+it says cannot change without one, or where nothing ran on the rank before it. A start that a
+request outlived was none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics import schema
+from forensics.boots import BEGINNING
+from forensics.capacity import server_of
+from forensics.clock import Clocks
+from forensics.columns import ensure
+from forensics.limits import epoch_nodes
+
+_STARTING = ("start", "ready", "server_pool", "rank_pool")
+_FIXED = ("pool_tokens", "page_tokens", "context_tokens", "engine_version", "model_version")
+"""What an engine cannot change while it runs."""
+TOLERANCE = 2_000_000
+"""Microseconds: lines of a start are a second coarse, and times of requests may be as well."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """A moment at which a rank's pool was empty, and whether the engine itself logged it."""
+
+    at: int
+    logged: bool
+
+
+def logged(facts: list[pl.DataFrame], clocks: Clocks) -> set[tuple[str, int]]:
+    """Return server and moment of what engines say as they start.
+
+    Args:
+        facts: capacity facts as they were read.
+        clocks: zone of each node's wall clock.
+    """
+    wanted = {
+        **schema.dtypes((*schema.CAPACITY_COLUMNS, schema.CAPACITY_EVENT)),
+        **schema.ORIGIN,
+    }
+    frame = pl.concat([pl.DataFrame(schema=wanted), *facts], how="diagonal_relaxed")
+    frame = clocks.resolve(frame.filter(pl.col("event").is_in(_STARTING)), ["effective_at"])
+    found = frame.select("source_node", "effective_at").drop_nulls().unique()
+    return {(server_of(server), at) for server, at in found.iter_rows()}
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Starts of the ranks of one side, and those that a request outlived, by rank."""
+
+    side: str
+    known: dict[str, list[Start]]
+    outlived: dict[str, list[int]]
+
+
+def of_side(
+    requests: pl.DataFrame, side: str, epochs: pl.DataFrame, told: set[tuple[str, int]]
+) -> Starts:
+    """Return the starts of the ranks of one side.
+
+    Args:
+        requests: with ``received_at`` and what decode logged.
+        side: ``decode`` or ``prefill``.
+        epochs: :attr:`forensics.capacity.Capacity.epochs`.
+        told: see :func:`logged`.
+    """
+    ran = _ran(requests, side).drop_nulls("node").sort("node")
+    homes = epoch_nodes(ran["node"].unique().sort(), epochs)
+    starts = Starts(side, {}, {})
+    for (rank,), rows in ran.group_by("node", maintain_order=True):
+        node, first = str(rank), rows["began"].min()
+        home = pl.lit(homes.get(node), dtype=pl.String)
+        own = epochs.filter(pl.col("node") == home).sort("effective_at")
+        earliest = first if isinstance(first, int) else None
+        every = list(_candidates(own, server_of(node), earliest, told))
+        held = rows.select("taken", "ended").drop_nulls()
+        over = {start.at for start in every if _outlived(start.at, held)}
+        starts.known[node] = [start for start in every if start.at not in over]
+        starts.outlived[node] = sorted(over)
+    return starts
+
+
+def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
+    """Set ``decode_since`` or ``prefill_since`` to the last known start before each request.
+
+    Null where none is known, or where the zone of the request's clock was assumed.
+    """
+    for starts in sides:
+        asked = _ran(requests, starts.side).with_row_index("_row")
+        asked = asked.with_columns(at=pl.col("began") + TOLERANCE)
+        timed = asked.filter(pl.col("at").is_not_null() & ~pl.col("assumed")).sort("at")
+        rows = [(node, one.at) for node, known in starts.known.items() for one in known]
+        table = pl.DataFrame(rows, {"node": pl.String, "start": pl.Int64}, orient="row")
+        found = timed.join_asof(
+            table.sort("start"),
+            left_on="at",
+            right_on="start",
+            by="node",
+            check_sortedness=False,
+        ).select("_row", "start")
+        since = asked.join(found, on="_row", how="left", maintain_order="left")["start"]
+        requests = requests.with_columns(since.alias(f"{starts.side}_since"))
+    return requests
+
+
+def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Return where each request ran on one side, since when, and what it held of the pool when."""
+    rows = ensure(requests, ["reserved_at", "released_at"])
+    decode = side == "decode"
+    own = ("reserved_at", "handed_off_at", "received_at")
+    never = pl.lit(None, dtype=pl.Int64)
+    return rows.select(
+        node=f"{side}_node",
+        began=pl.coalesce(own if decode else own[1:]),
+        taken="reserved_at" if decode else never,
+        ended="released_at" if decode else never,
+        assumed=pl.col("assumed"),
+    )
+
+
+def _candidates(
+    own: pl.DataFrame, server: str, first: int | None, told: Iterable[tuple[str, int]]
+) -> Iterator[Start]:
+    before: dict[str, object] | None = None
+    for row in own.iter_rows(named=True):
+        at = int(row["effective_at"])
+        said = (server, at) in told
+        if at > BEGINNING and (said or _is_new(before, row, at, first)):
+            yield Start(at, said)
+        before = row
+
+
+def _is_new(
+    before: dict[str, object] | None, row: dict[str, object], at: int, first: int | None
+) -> bool:
+    """Say whether a record that no start-up line stands behind is of a new start."""
+    if before is None:
+        return first is None or at <= first + TOLERANCE
+    known = ((before[name], row[name]) for name in (*_FIXED, "config"))
+    return any(old is not None and new is not None and old != new for old, new in known)
+
+
+def _outlived(at: int, held: pl.DataFrame) -> bool:
+    """Say whether a request held pages from before a moment until after it."""
+    over = (pl.col("taken") < at - TOLERANCE) & (pl.col("ended") > at + TOLERANCE)
+    return bool(held.select(over.any()).item()) if held.height else False

@@ -1,0 +1,215 @@
+"""Stays: what ran on one decode rank from a start to the next, and whether it can be replayed.
+
+A rank is replayed only where every hold since its start is logged and the figures can be true
+together. Otherwise the reasons are named, and co-residency is all that is said of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from forensics.attribution import allocators
+from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
+from forensics.boots import BEGINNING
+from forensics.capacity import Capacity
+from forensics.columns import ensure
+from forensics.limits import in_force
+from forensics.schema import AFFECTED_TIERS
+
+_NEEDED = (
+    *("reserved_at", "released_at", "reserved_pages", "reserved_tokens", "transferred_pages"),
+    *("completion_tokens", "decode_prompt_tokens", "prefill_ms", "http_status", "finished_at"),
+)
+
+
+@dataclass
+class Stay:
+    """One rank from a start to the next: what the logs say of it, and why it is not replayed.
+
+    ``rows`` are its requests, ``holds`` what they held, ``readers`` which of these read pages
+    that they had not written.
+    """
+
+    node: str
+    since: int
+    rows: pl.DataFrame
+    pool_pages: int = 0
+    page_tokens: int = 0
+    allocator: str | None = None
+    reasons: set[str] = field(default_factory=set)
+    holds: Holds | None = None
+    hours: int = 0
+    hours_fitting: int = 0
+    replays: int = 0
+
+    @property
+    def readers(self) -> Ints:
+        """Numbers of the holds of affected responses."""
+        if self.holds is None:
+            return np.zeros(0, dtype=np.int64)
+        own = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["_row"].to_numpy()
+        return np.flatnonzero(np.isin(self.holds.row, own))
+
+    @property
+    def responses(self) -> int:
+        """Affected responses of the rank."""
+        return int(self.rows["tier"].is_in(AFFECTED_TIERS).sum())
+
+    @property
+    def last_read(self) -> int:
+        """When the last affected response began."""
+        began = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["began"]
+        return int(began.max())  # type: ignore[arg-type]
+
+
+def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) -> list[Stay]:
+    """Return the stays with affected responses, in order of rank and start.
+
+    Args:
+        requests: judged requests with ``decode_since``; their order numbers them.
+        capacity: for pools, pages and allocators.
+        probed: records of health checks and warm-ups, which hold pages too.
+    """
+    rows = ensure(requests.with_row_index("_row"), _NEEDED).with_columns(
+        pl.col("_row").cast(pl.Int64),
+        since=pl.col("decode_since").fill_null(BEGINNING),
+        began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
+    )
+    timed = rows.drop_nulls(["decode_node", "began"])
+    affected = timed.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+    wanted = affected.select("decode_node", "since").unique().sort("decode_node", "since")
+    placed = rows.join(wanted, on=["decode_node", "since"], how="semi")
+    checks = _checks(probed)
+    found = []
+    for (node, since), own in placed.sort("decode_node", "since").group_by(
+        "decode_node", "since", maintain_order=True
+    ):
+        stay = Stay(str(node), int(since), own)
+        _describe(stay, capacity)
+        _hold(stay, checks)
+        found.append(stay)
+    return found
+
+
+def _checks(probed: pl.DataFrame) -> pl.DataFrame:
+    names = ("decode_node", *_NEEDED)
+    rows = ensure(probed, ["decode_node", *_NEEDED]).select(names)
+    return rows.drop_nulls(["decode_node", "reserved_at", "released_at"])
+
+
+def _describe(stay: Stay, capacity: Capacity) -> None:
+    """Note pool, page and allocator that were in force, and what they forbid."""
+    asked = pl.DataFrame(
+        {"_row": [0], "decode_node": [stay.node], "received_at": [stay.last_read]},
+        schema_overrides={"_row": pl.UInt32},
+    )
+    names = ("pool_tokens", "page_tokens", "engine", "engine_version", "disaggregated", "allocator")
+    found = in_force(asked, capacity.epochs, "decode_node", {n: n for n in (*names, "config")})
+    facts = found.row(0, named=True) if found.height else dict.fromkeys((*names, "config"))
+    pool, page = facts["pool_tokens"], facts["page_tokens"]
+    if pool and page:
+        stay.pool_pages, stay.page_tokens = pool // page, page
+    else:
+        stay.reasons.add("no_pool")
+    if stay.since == BEGINNING:
+        stay.reasons.add("no_start")
+    expected = allocators.expected(facts)
+    stay.allocator = facts["allocator"] or expected
+    if expected and stay.allocator not in (expected, "unknown"):
+        stay.reasons.add("allocator_conflict")
+    if allocators.named(stay.allocator).replay is None:
+        stay.reasons.add("allocator_unknown")
+    if "radix_cache=True" in (facts["config"] or ""):
+        stay.reasons.add("prefix_cache")
+
+
+def _hold(stay: Stay, checks: pl.DataFrame) -> None:
+    """Note what was held up to the last read, and what about it cannot be true."""
+    if not stay.page_tokens:
+        return
+    until = stay.last_read
+    rows = _sized(stay, checks)
+    silent = (pl.col("completion_tokens") > 0) | pl.col("reserved_at").is_not_null()
+    silent = silent | pl.col("tier").is_in(AFFECTED_TIERS).fill_null(value=False)
+    needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
+    unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)
+    came = (pl.col("began") <= until).fill_null(value=True)
+    if rows.select((came & silent & unknown).any()).item():
+        stay.reasons.add("holds_not_logged")
+    known = rows.filter(came & ~unknown).sort(
+        "reserved_at", "began", "released_at", "pages", "prompt", "name", nulls_last=False
+    )
+    stay.holds = _holds(known, stay.page_tokens)
+    stay.reasons |= set(_impossible(stay.holds, stay.pool_pages))
+
+
+def _sized(stay: Stay, checks: pl.DataFrame) -> pl.DataFrame:
+    """Return requests and health checks of a stay with pages and tokens, under one set of names."""
+    own = stay.rows.with_columns(name=pl.col("request_id"))
+    span = pl.col("reserved_at").is_between(stay.since, stay.last_read)
+    more = checks.filter((pl.col("decode_node") == stay.node) & span)
+    every = pl.concat([own, more], how="diagonal_relaxed").with_columns(
+        began=pl.coalesce("began", "reserved_at"), _row=pl.col("_row").fill_null(UNKNOWN)
+    )
+    whole = (pl.col("reserved_tokens") + stay.page_tokens - 1) // stay.page_tokens
+    prompt = pl.coalesce("decode_prompt_tokens", "prompt_tokens")
+    # A health check is new each time: no prefix of it was kept.
+    check = pl.when(pl.col("_row") == UNKNOWN).then(
+        (prompt + stay.page_tokens - 1) // stay.page_tokens
+    )
+    return every.with_columns(
+        pages=pl.coalesce("reserved_pages", whole, check),
+        prompt=prompt,
+        completion_tokens=pl.col("completion_tokens").fill_null(
+            pl.when(pl.col("_row") == UNKNOWN).then(1)
+        ),
+    )
+
+
+def _holds(rows: pl.DataFrame, page_tokens: int) -> Holds:
+    affected = pl.col("tier").is_in(AFFECTED_TIERS).fill_null(value=False)
+    answered = (pl.col("completion_tokens") > 0) & ~affected
+    arrived = pl.coalesce(
+        "transferred_pages",
+        # What no log counts: an answer that nothing speaks against was computed whole.
+        pl.when(answered).then("pages").when(affected).then(1).otherwise(UNKNOWN),
+    )
+    columns = rows.select(
+        row="_row",
+        reserved="reserved_at",
+        released="released_at",
+        pages="pages",
+        prompt="prompt",
+        tokens="completion_tokens",
+        written=arrived,
+        prefill=(pl.col("prefill_ms") * 1_000).round().cast(pl.Int64).fill_null(UNKNOWN),
+    )
+    arrays: dict[str, Ints] = {
+        name: columns[name].to_numpy().astype(np.int64) for name in columns.columns
+    }
+    return Holds(page_tokens=page_tokens, **arrays)
+
+
+def _impossible(holds: Holds, pool: int) -> Iterator[str]:
+    """Yield what about some holds cannot be true."""
+    if (holds.released < holds.reserved).any():
+        yield "ends_before_it_begins"
+        return
+    if (holds.pages < -(-holds.prompt // holds.page_tokens)).any():
+        yield "pages_differ"
+    if len(holds) and _most_held(holds) > pool:
+        yield "more_than_the_pool"
+
+
+def _most_held(holds: Holds) -> int:
+    """Return the most pages held at once, each as short as its stamps allow, growth left out."""
+    late = holds.reserved + resolution(holds.reserved) - 1
+    long = holds.released > late
+    times = np.concatenate([late[long], holds.released[long]])
+    change = np.concatenate([holds.pages[long], -holds.pages[long]])
+    held = np.cumsum(change[np.lexsort((change, times))])
+    return int(held.max()) if len(held) else 0

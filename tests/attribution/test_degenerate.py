@@ -1,0 +1,153 @@
+"""Logs that cannot be true, or are not all there: named, and attributed as far as that is sound."""
+
+import json
+
+import forensics
+
+DAY = "2026-09-01T"
+POOL = {
+    "node": "d1",
+    "role": "decode",
+    "effective_at": f"{DAY}00:00:00Z",
+    "pool_tokens": 640,
+    "page_tokens": 64,
+    "engine": "sglang",
+    "disaggregated": True,
+}
+
+
+def hold(request_id: str, since: str, until: str, **more: object) -> dict[str, object]:
+    """A request that held two pages and wrote both."""
+    return {
+        "request_id": request_id,
+        "tenant_id": f"of-{request_id}",
+        "received_at": f"{DAY}{since}Z",
+        "reserved_at": f"{DAY}{since}Z",
+        "released_at": f"{DAY}{until}Z",
+        "decode_node": "d1",
+        "decode_prompt_tokens": 128,
+        "reserved_pages": 2,
+        "transferred_pages": 2,
+        "completion_tokens": 1,
+        "http_status": 200,
+    } | more
+
+
+WRITERS = [hold(f"w{n}", f"01:0{n}:00.5", f"01:0{n}:01.5") for n in range(6)]
+READER = hold(
+    "x", "02:00:00.5", "02:00:09.5", decode_prompt_tokens=512, reserved_pages=8, transferred_pages=1
+)
+
+
+def read(tmp_path, *lines):
+    logs = tmp_path / "logs.ndjson"
+    logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return forensics.read_logs(logs)
+
+
+def found(case) -> tuple[set[str], dict[str, int | None]]:
+    """Why the rank is not replayed, and the pages of each source of the response."""
+    (stay,) = case.analysis.attribution.stays
+    rows = case.sources.polars().select("source_tenant_id", "pages")
+    return stay.reasons, dict(rows.drop_nulls("pages").iter_rows())
+
+
+def tenants(case) -> set[str]:
+    return set(case.sources.polars()["source_tenant_id"])
+
+
+EVERYONE = {f"of-w{n}" for n in range(6)}
+
+
+def test_a_rank_with_all_that_is_needed_is_replayed(tmp_path):
+    """Ten pages: five writers take them in turn, the sixth takes those of the first."""
+    reasons, pages = found(read(tmp_path, POOL, *WRITERS, READER))
+    assert reasons == set()
+    # The sixth writer found the list short, so that it took the two lowest pages again.
+    assert sum(pages.values()) == 7
+    assert "of-w0" not in pages
+    assert pages["of-w5"] in (1, 2)
+
+
+def test_without_a_start_everyone_before_is_possible_and_no_more(tmp_path):
+    snapshot = POOL | {"effective_at": f"{DAY}01:30:00Z"}
+    case = read(tmp_path, snapshot, *WRITERS, READER)
+    assert found(case) == ({"no_start"}, {})
+    assert tenants(case) == EVERYONE
+
+
+def test_a_start_in_the_middle_of_a_request_is_none(tmp_path):
+    again = POOL | {"effective_at": f"{DAY}01:30:00Z", "pool_tokens": 1_280}
+    long = hold("long", "01:20:00.5", "01:40:00.5")
+    case = read(tmp_path, POOL, again, *WRITERS, long, READER)
+    assert found(case) == ({"outlived_a_start"}, {})
+    assert tenants(case) == {*EVERYONE, "of-long"}
+
+
+def test_a_release_before_its_reservation_is_named(tmp_path):
+    odd = hold("odd", "01:20:00.5", "01:10:00.5")
+    case = read(tmp_path, POOL, *WRITERS, odd, READER)
+    assert found(case) == ({"ends_before_it_begins"}, {})
+    assert tenants(case) == {*EVERYONE, "of-odd"}
+
+
+def test_more_held_than_the_pool_is_named(tmp_path):
+    beside = [hold(f"b{n}", "01:20:00.5", "01:40:00.5") for n in range(6)]
+    case = read(tmp_path, POOL, *WRITERS, *beside, READER)
+    assert found(case) == ({"more_than_the_pool"}, {})
+    assert tenants(case) == EVERYONE | {f"of-b{n}" for n in range(6)}
+
+
+def test_a_hold_without_its_end_is_named(tmp_path):
+    open_ = hold("open", "01:20:00.5", "01:40:00.5")
+    del open_["released_at"]
+    case = read(tmp_path, POOL, *WRITERS, open_, READER)
+    assert found(case) == ({"holds_not_logged"}, {})
+
+
+def test_an_unreadable_line_is_a_record_that_is_missing(tmp_path):
+    logs = tmp_path / "logs.ndjson"
+    lines = "".join(json.dumps(line) + "\n" for line in (POOL, *WRITERS, READER))
+    logs.write_text(lines + '{"request_id": "CANARY-\n')
+    case = forensics.read_logs(logs)
+    assert found(case) == ({"records_lost"}, {})
+    assert tenants(case) == EVERYONE
+
+
+def test_without_pool_or_page_size_nothing_is_replayed(tmp_path):
+    case = read(tmp_path, *WRITERS, READER)
+    reasons, pages = found(case)
+    assert {"no_pool", "no_start"} <= reasons
+    assert pages == {}
+    assert tenants(case) == EVERYONE
+
+
+def test_a_response_that_is_only_possible_has_no_probable_source(tmp_path):
+    """Without a status or tokens nobody knows whether anything left."""
+    unknown = dict(READER)
+    del unknown["http_status"], unknown["completion_tokens"]
+    case = read(
+        tmp_path,
+        POOL,
+        *WRITERS,
+        unknown | {"completion_tokens": None},
+        READER
+        | {
+            "request_id": "y",
+            "received_at": f"{DAY}03:00:00.5Z",
+            "reserved_at": f"{DAY}03:00:00.5Z",
+            "released_at": f"{DAY}03:00:09.5Z",
+        },
+    )
+    rows = case.sources.polars()
+    assert set(rows.filter(request_id="x")["tier"]) <= {"possible"}
+
+
+def test_the_sources_of_the_document_are_counted_by_response(tmp_path):
+    case = read(tmp_path, POOL, *WRITERS, READER)
+    by_tenant = {t.tenant_id: t for t in case.exposure().sources}
+    assert {t.tier for t in by_tenant.values()} == {"probable", "possible"}
+    assert all(t.responses == t.n_probable + t.n_possible == 1 for t in by_tenant.values())
+    assert by_tenant["of-w5"].n_probable == 1
+    assert by_tenant["of-w0"].n_possible == 1
+    assert sum(t.pages or 0 for t in by_tenant.values()) == 7

@@ -1,0 +1,164 @@
+"""Whether the model fits the incident: the engine's own figures, canaries, the engine's kind."""
+
+import json
+
+import polars as pl
+import pytest
+
+import forensics
+from forensics import lab
+from forensics.lab.plainrows import decode_row
+
+
+@pytest.fixture(scope="module")
+def figures(usual, tools):
+    """Start-up and batch lines of the decode nodes, which name no request."""
+    starts = tools.node_lines(usual, "server_args=")
+    batches = tools.node_lines(usual, "Decode batch")
+    return {name: starts[name] + batches[name] for name in starts}
+
+
+@pytest.fixture
+def case_of(usual, figures, tools, tmp_path):
+    """A run with the engine's own figures, and its records changed."""
+
+    def read(change=None, extra=b""):
+        folder = tools.write(usual, tmp_path / "logs", change)
+        for name, data in figures.items():
+            (folder / "decode" / name).write_bytes(data)
+        (folder / "canary.ndjson").write_bytes(extra)
+        return forensics.read_logs(folder)
+
+    return read
+
+
+def reasons(case) -> set[str]:
+    return {code for stay in case.analysis.attribution.stays for code in stay.reasons}
+
+
+def probable(case) -> int:
+    return case.sources.polars().filter(pl.col("tier") == "probable").height
+
+
+def only_decode(change):
+    """Change the requests of decode nodes, and leave capacity and the other hops as they are."""
+
+    def changed(name, rows):
+        if not name.startswith("decode/"):
+            return rows
+        return [row for row in map(change, rows, range(len(rows))) if row is not None]
+
+    return changed
+
+
+def test_complete_records_agree_with_the_engine(case_of):
+    case = case_of()
+    ranks = case.exposure().attribution.ranks
+    assert sum(rank.hours for rank in ranks) > 10
+    assert all(rank.hours == rank.hours_fitting for rank in ranks)
+    assert all(rank.result == "modelled" and not rank.reasons for rank in ranks)
+    assert probable(case) > 200
+
+
+def _later(row, _):
+    """Every time of decode an hour and a half late: all orders are as they were."""
+    for name in ("received_at", "reserved_at", "released_at"):
+        if name in row:
+            hour, rest = int(row[name][11:13]), row[name][13:]
+            minute = int(rest[1:3]) + 30
+            row[name] = f"{row[name][:11]}{hour + 1 + minute // 60:02}:{minute % 60:02}{rest[3:]}"
+    return row
+
+
+def _smaller(row, number):
+    """Every third reservation at a tenth of what it was."""
+    if "reserved_pages" in row and number % 3 == 0:
+        row["reserved_pages"] = max(1, row["reserved_pages"] // 10)
+    return row
+
+
+def _longer(row, number):
+    """Every other release most of an hour late."""
+    if "released_at" in row and number % 2 == 0:
+        row["released_at"] = f"{row['released_at'][:14]}59{row['released_at'][16:]}"
+    return row
+
+
+@pytest.mark.parametrize("change", [_later, _smaller, _longer])
+def test_a_perturbed_log_is_caught_and_nothing_is_probable(change, case_of):
+    case = case_of(only_decode(change))
+    ranks = case.exposure().attribution.ranks
+    assert all(rank.result == "co-residency only" for rank in ranks if rank.hours)
+    assert reasons(case) & {"usage_differs", "more_than_the_pool", "pages_differ"}
+    assert probable(case) == 0
+    assert case.sources.polars().height
+
+
+def test_lost_records_are_caught_and_nothing_is_probable(case_of):
+    case = case_of(
+        only_decode(lambda row, n: None if "reserved_at" in row and n % 10 == 0 else row)
+    )
+    assert {"usage_differs", "records_lost"} <= reasons(case)
+    assert probable(case) == 0
+
+
+def test_a_stated_allocator_that_the_engine_does_not_have_is_caught(idle, tools, tmp_path):
+    def change(_, rows):
+        return [row | {"allocator": "lifo"} if "allocator" in row else row for row in rows]
+
+    case = forensics.read_logs(tools.write(idle, tmp_path, change))
+    assert reasons(case) == {"allocator_conflict"}
+    assert probable(case) == 0
+
+
+def test_an_unknown_allocator_leaves_co_residency(idle, tools, tmp_path):
+    def change(_, rows):
+        for row in rows:
+            if "allocator" in row:
+                row |= {"allocator": "unknown", "engine": "other"}
+        return rows
+
+    case = forensics.read_logs(tools.write(idle, tmp_path, change))
+    assert "allocator_unknown" in reasons(case)
+    assert probable(case) == 0
+    assert {rank.allocator for rank in case.exposure().attribution.ranks} == {"unknown"}
+
+
+def canary(planted: lab.Handoff, seen: lab.Handoff) -> bytes:
+    row = {
+        "marker": "CANARY-0001",
+        "planted_request_id": planted.intent.request_id,
+        "planted_tenant": planted.intent.tenant_id,
+        "seen_request_id": seen.intent.request_id,
+        "seen_at": decode_row(seen)["released_at"],
+    }
+    return json.dumps(row).encode() + b"\n"
+
+
+def test_a_marker_of_a_request_that_the_replay_does_not_name_is_caught(usual, case_of):
+    """As it would be if the engine reused pages in another order than it is held to."""
+    seen = next(h for h in usual.affected if len(h.stale) > 3)
+    read = {stale.request_id for stale in seen.stale}
+    planted = next(
+        h
+        for h in usual.handoffs
+        if (h.decode_node, h.decode_rank) == (seen.decode_node, seen.decode_rank)
+        and (h.prefill_node, h.prefill_rank) != (seen.prefill_node, seen.prefill_rank)
+        and h.delivered
+        and h.released_at < seen.reserved_at
+        and h.intent.request_id not in read
+    )
+    case = case_of(extra=canary(planted, seen))
+    own = f"{seen.decode_node}/dp{seen.decode_rank}"
+    caught = [s for s in case.analysis.attribution.stays if "marker_differs" in s.reasons]
+    assert [stay.node for stay in caught] == [own]
+    assert caught[0].replays == 0
+    rows = case.sources.polars().filter(pl.col("request_id") == seen.intent.request_id)
+    assert rows["probability"].null_count() == rows.height
+
+
+def test_a_marker_of_a_request_that_the_replay_names_changes_nothing(usual, case_of):
+    seen = next(h for h in usual.affected if len(h.stale) > 3)
+    named = {stale.request_id for stale in seen.stale}
+    planted = next(h for h in usual.handoffs if h.intent.request_id in named)
+    assert reasons(case_of(extra=canary(planted, seen))) == set()

@@ -1,0 +1,94 @@
+"""How far back one has to look: a start counts only where it is known to be one."""
+
+import json
+from pathlib import Path
+
+import forensics
+
+DAY = "2026-09-01T"
+READ = {"reserved_pages": 9, "transferred_pages": 1}
+
+
+def record(request_id: str, tenant: str | None, at: str, **more: object) -> dict[str, object]:
+    row = {"request_id": request_id, "tenant_id": tenant, "received_at": f"{DAY}{at}Z"}
+    return row | {"decode_node": "d1", "http_status": 200} | more
+
+
+def start(at: str, pool: int, **more: object) -> dict[str, object]:
+    row = {"node": "d1", "role": "decode", "effective_at": f"{DAY}{at}Z", "pool_tokens": pool}
+    return row | more
+
+
+def sources(tmp_path: Path, *lines: dict[str, object]) -> list[str | None]:
+    logs = tmp_path / "logs.ndjson"
+    logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = forensics.read_logs(logs).sources.polars()
+    return rows.filter(request_id="x")["source_tenant_id"].to_list()
+
+
+OLD, NEW = record("a", "old", "01:00:00"), record("b", "new", "03:00:00")
+READER = record("x", "own", "04:00:00", **READ)
+
+
+def test_a_changed_pool_is_a_start(tmp_path):
+    lines = (start("00:00:00", 900), OLD, start("02:00:00", 950), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new"]
+
+
+def test_a_record_that_repeats_what_is_known_may_be_a_snapshot(tmp_path):
+    lines = (start("00:00:00", 900), OLD, start("02:00:00", 900), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new", "old"]
+
+
+def test_a_first_record_behind_a_request_is_no_start(tmp_path):
+    assert sources(tmp_path, OLD, start("02:00:00", 900), NEW, READER) == ["new", "old"]
+
+
+def test_a_start_that_a_request_outlived_was_none(tmp_path):
+    held = {"reserved_at": f"{DAY}01:00:00Z", "released_at": f"{DAY}02:30:00Z"}
+    lines = (start("00:00:00", 900), OLD | held, start("02:00:00", 950), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new", "old"]
+
+
+def test_what_an_engine_says_as_it_starts_is_a_start_though_nothing_changed(tmp_path):
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    line = "server_args=ServerArgs(model_path='m', page_size=64, disaggregation_mode='decode')"
+    text = "".join(f"[2026-09-01 {hour}:00:00] {line}\n" for hour in ("00", "02"))
+    (logs / "d1.log").write_text(text)
+    rows = "".join(json.dumps(row) + "\n" for row in (OLD, NEW, READER))
+    (logs / "rows.ndjson").write_text(rows)
+    case = forensics.read_logs(logs)
+    assert case.sources.polars()["source_tenant_id"].to_list() == ["new"]
+
+
+def test_a_request_without_a_rank_may_have_run_on_any(tmp_path):
+    astray = record("n", "astray", "03:30:00")
+    del astray["decode_node"]
+    later = record("l", "later", "05:00:00")
+    del later["decode_node"]
+    lines = (start("00:00:00", 900), NEW, astray, later, READER)
+    assert sources(tmp_path, *lines) == ["astray", "new"]
+
+
+def test_a_request_that_was_refused_at_the_door_ran_nowhere(tmp_path):
+    refused = record("n", "refused", "03:30:00", http_status=429, completion_tokens=0)
+    del refused["decode_node"]
+    assert sources(tmp_path, NEW, refused, READER) == ["new"]
+    refused["http_status"] = 499
+    (tmp_path / "left").mkdir()
+    assert sources(tmp_path / "left", NEW, refused, READER) == ["new", "refused"]
+
+
+def test_a_request_without_a_tenant_is_a_source_too(tmp_path):
+    assert sources(tmp_path, record("b", None, "03:00:00"), READER) == [None]
+
+
+def test_of_one_second_nobody_is_first(tmp_path):
+    held = {"reserved_at": f"{DAY}04:00:00Z"}
+    tied = record("b", "tied", "04:00:00", reserved_at=f"{DAY}04:00:00.400Z")
+    assert sources(tmp_path, tied, READER | held) == ["tied"]
+
+
+def test_the_response_is_no_source_of_itself(tmp_path):
+    assert sources(tmp_path, NEW, READER) == ["new"]
