@@ -29,6 +29,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--also-unaffected", "unaffected", multiple=True, metavar="TENANT", help="statement; repeatable"
 )
+@click.option("--previous", type=_PATH, help="notices of the revision before: hides small changes")
 @click.option("--force", is_flag=True, help="replace the folder")
 @as_json_option
 def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any) -> int:

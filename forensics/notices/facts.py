@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from forensics import declared
+from forensics.direction import reasoned, received_tier, receives
 from forensics.errors import UsageError, VerificationError
 from forensics.exposure import Tenant, stamp
 from forensics.guard import checked
@@ -144,7 +145,7 @@ def _requests(report: Finished, facts: pl.DataFrame) -> pl.DataFrame:
     """Return the requests of all packets; each is its tenant's own."""
     names = facts.select("notice", "population", tenant_id="account")
     found = [
-        _recipients(report.requests, names.filter(pl.col("population") == "recipient")),
+        _recipients(_received(report), names.filter(pl.col("population") == "recipient")),
         _sources(report.pairs, names.filter(pl.col("population") == "source")),
     ]
     rows = pl.concat(found, how="diagonal_relaxed").rechunk()
@@ -161,6 +162,13 @@ def _requests(report: Finished, facts: pl.DataFrame) -> pl.DataFrame:
 
 NO_ID = "redacted:"
 """What stands for an id that could not be kept: it names a file, which is no business of others."""
+
+
+def _received(report: Finished) -> pl.DataFrame:
+    """Return the listed requests that count as recipients, with their tier as such."""
+    mechanism = report.exposure.scope.mechanism
+    rows = report.requests.filter(receives(mechanism, reasoned))
+    return rows.with_columns(tier=received_tier(mechanism, reasoned))
 
 
 def _recipients(requests: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

@@ -45,7 +45,8 @@ class Finished:
     def to_own(self) -> dict[str | None, int]:
         """How many of the responses that may hold a tenant's data went to itself."""
         own = self.pairs.filter("same_tenant")
-        return dict(own.group_by("source_tenant_id").len().iter_rows())
+        once = own.select("source_tenant_id", "request_id").unique()
+        return dict(once.group_by("source_tenant_id").len().iter_rows())
 
 
 def finished(folder: Path) -> Finished:

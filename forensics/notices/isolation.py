@@ -34,7 +34,7 @@ class Isolation:
     """Who owns which identifier.
 
     Args:
-        report: the finished report; ids of every request that it lists have an owner.
+        owners: the tenants of each request id; see :func:`owners_in`.
         names: each tenant's pseudonym.
         contacts: addresses; they belong into no packet at all.
         shared: texts that every packet holds; a word of them is nobody's identifier.
@@ -43,14 +43,14 @@ class Isolation:
 
     def __init__(
         self,
-        report: Finished,
+        owners: Mapping[str, frozenset[str | None]],
         names: Mapping[str, str],
         contacts: Iterable[str],
         shared: Iterable[str],
         same: bytes = b"",
     ) -> None:
         self._same = same
-        self._of_request = _owners(report)
+        self._of_request = owners
         self._of_word = self._distinctive(names, words("\n".join(shared)))
         self._of_word |= {word: frozenset() for text in contacts for word in words(text)}
         for tenant, name in names.items():
@@ -101,7 +101,7 @@ def _foreign(notice: str, name: str) -> PrivacyError:
     )
 
 
-def _owners(report: Finished) -> dict[str, frozenset[str | None]]:
+def owners_in(report: Finished) -> dict[str, frozenset[str | None]]:
     """Return the tenants of each request id; several can have used the same."""
     listed = [
         rows.select("tenant_id", id=name)

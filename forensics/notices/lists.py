@@ -54,14 +54,13 @@ def notifications(
     made: Mapping[str, Made],
     known: Mapping[str, list[Contact]],
     exposure: Exposure,
-    revision: int,
 ) -> bytes:
     """Return ``notifications.csv``: one row per packet and contact, for a mail merge."""
     kinds = declared.NOTICE_MERGE.dtypes
     rows = [
         {name: row.get(name) for name in kinds}
         for fact in told.facts.iter_rows(named=True)
-        for row in _rows(fact, made[fact["notice"]], known, exposure, revision)
+        for row in _rows(fact, made[fact["notice"]], known, exposure)
     ]
     return csv_bytes(pl.DataFrame(rows, schema=kinds, orient="row"), declared.NOTICE_MERGE)
 
@@ -71,7 +70,6 @@ def _rows(
     made: Made,
     known: Mapping[str, list[Contact]],
     exposure: Exposure,
-    revision: int,
 ) -> list[dict[str, Any]]:
     several = known.get(fact["account"], [])
     return [
@@ -81,7 +79,7 @@ def _rows(
             "window_start": exposure.scope.window_start,
             "window_end": exposure.scope.window_end,
             "same_tenant": fact["same_tenant_only"],
-            "revision": revision,
+            "revision": exposure.case.revision,
             "packet": f"packets/{fact['notice']}",
             "packet_sha256": made.sha256,
             "contact_state": "contact" if several else "no contact",

@@ -101,7 +101,7 @@ class Packets:
             "case_id": exposure.case.id,
             "case_title": exposure.case.title,
             "as_of": own(text.utc(exposure.headline.ongoing.last_record_at)),
-            "revision": own(str(self._said.revision)),
+            "revision": own(str(exposure.case.revision)),
             "timeline": [
                 {"name": own(moment.name.replace("_", " ")), "at": own(text.utc(moment.at))}
                 for moment in exposure.timeline
@@ -125,6 +125,7 @@ class Packets:
             "schema_version": 1,
             "case_id": exposure.case.id,
             "case_title": exposure.case.title,
+            "revision": exposure.case.revision,
             "as_of": exposure.headline.ongoing.last_record_at,
             "direction": direction["direction"],
             "exact": sentences.exact(fact, self._setting),

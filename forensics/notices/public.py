@@ -2,16 +2,23 @@
 
 A cell of fewer than ``K`` tenants is not shown. Neither are others beside it until what is
 hidden is two cells or more and holds ``K`` tenants or more, so that no total gives a small
-cell away. Where that cannot be had, the total is not shown either.
+cell away. Where that cannot be had, the total is not shown either. What was published of the
+revision before counts too: a cell or a total that differs from it by fewer than ``K`` is hidden,
+as the difference would tell of those few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 
+from forensics.errors import UsageError, VerificationError
+from forensics.evidence.files import check
+from forensics.evidence.folder import recorded
 from forensics.exposure import Exposure, Tenant
 from forensics.notices.facts import TIERS
 
@@ -24,25 +31,88 @@ _WORDS: Final = {
 }
 
 
-def summary(exposure: Exposure) -> dict[str, bytes]:
+SUMMARY: Final = "public_summary.json"
+
+
+class Published(Struct, frozen=True):
+    """Tenants by tier and in all, as they were last shown in public; None where never."""
+
+    cells: dict[str, int] = {}
+    total: int | None = None
+
+
+NEVER: Final = Published()
+"""Nothing was published yet."""
+
+
+def published(folder: Path | None, exposure: Exposure) -> Published:
+    """Return what summaries showed up to the revision before.
+
+    Args:
+        folder: notices of the revision before, or None.
+        exposure: the document.
+
+    Raises:
+        NoInputError: there are no notices.
+        VerificationError: their manifest is not what was written.
+        UsageError: they are of another case.
+    """
+    if folder is None:
+        return NEVER
+    sealed, record = recorded(folder)
+    faults = check(sealed)
+    if record.kind != "notices" or faults:
+        raise VerificationError(f"{folder}: no notices, or not what was written")
+    before = msgspec.json.decode(sealed.manifest or b"", type=_Before)
+    if before.case_id != exposure.case.id:
+        raise UsageError(f"{folder}: notices of another case")
+    return before.published
+
+
+class _Before(Struct, frozen=True):
+    case_id: str
+    published: Published = Published()
+
+
+def now_published(exposure: Exposure, before: Published) -> Published:
+    """Return what is shown with this revision, and what was shown last of what is not."""
+    tenants, _ = _by_tier(exposure)
+    away, total = hidden(tenants, before=before)
+    shown = {tier: tenants[tier] for tier in TIERS if tier not in away}
+    return Published(before.cells | shown, sum(tenants.values()) if total else before.total)
+
+
+def summary(exposure: Exposure, before: Published = NEVER) -> dict[str, bytes]:
     """Return ``public_summary.json`` and ``public_summary.md``."""
-    found = _document(exposure)
+    found = _document(exposure, before)
     data = msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=2)
-    return {"public_summary.json": data + b"\n", "public_summary.md": _page(found).encode()}
+    return {SUMMARY: data + b"\n", "public_summary.md": _page(found).encode()}
 
 
-def hidden(cells: Mapping[str, int], k: int = K) -> tuple[frozenset[str], bool]:
+def hidden(
+    cells: Mapping[str, int], k: int = K, before: Published = NEVER
+) -> tuple[frozenset[str], bool]:
     """Return the cells that are not shown, and whether their total may be shown.
 
     Args:
         cells: number of tenants by name of the cell; they add up to the total.
         k: fewest tenants that a shown cell holds.
+        before: what was last shown of earlier revisions.
     """
     away = {name for name, number in cells.items() if 0 < number < k}
+    moved = {name for name in cells if _near(cells[name], before.cells.get(name), k)}
+    if moved or _near(sum(cells.values()), before.total, k):
+        # With the total, or the other cells, the few that came or went could be computed.
+        return frozenset(away | moved), False
     rest = sorted(cells.keys() - away, key=lambda name: (cells[name] == 0, cells[name], name))
     while away and not _enough(away, cells, k) and rest:
         away.add(rest.pop(0))
     return frozenset(away), not away or _enough(away, cells, k)
+
+
+def _near(now: int, before: int | None, k: int) -> bool:
+    """Say whether a number differs from what was shown, and by fewer than ``k``."""
+    return before is not None and 0 < abs(now - before) < k
 
 
 def _enough(away: set[str], cells: Mapping[str, int], k: int) -> bool:
@@ -60,15 +130,16 @@ def band(number: int, k: int = K) -> str:
     return f"{low:,} to {10 * low - 1:,}"
 
 
-def _document(exposure: Exposure) -> dict[str, Any]:
+def _document(exposure: Exposure, before: Published) -> dict[str, Any]:
     named = [row for row in exposure.recipients if row.tenant_id is not None]
-    tenants = {tier: sum(row.tier == tier for row in named) for tier in TIERS}
-    requests = {tier: sum(row.requests for row in named if row.tier == tier) for tier in TIERS}
-    away, total = hidden(tenants)
+    tenants, requests = _by_tier(exposure)
+    away, total = hidden(tenants, before=before)
     others = [r for r in exposure.sources if r.tenant_id is not None and not r.same_tenant_only]
     return {
         "schema_version": 1,
         "case_id": exposure.case.id,
+        "revision": exposure.case.revision,
+        "compared_with_revision_before": before != NEVER,
         "as_of": exposure.headline.ongoing.last_record_at,
         "smallest_cell": K,
         "recipients": [_cell(tier, tenants, requests, shown=tier not in away) for tier in TIERS],
@@ -77,9 +148,17 @@ def _document(exposure: Exposure) -> dict[str, Any]:
             "requests": sum(requests.values()) if total else None,
         },
         "sources": band(len(others)),
-        "bound": _bound(exposure, named) if not away else None,
+        "bound": _bound(exposure, named) if total and not away else None,
         "limitations": len(exposure.limitations),
     }
+
+
+def _by_tier(exposure: Exposure) -> tuple[dict[str, int], dict[str, int]]:
+    """Return recipients with a name, and their requests, by highest tier."""
+    named = [row for row in exposure.recipients if row.tenant_id is not None]
+    tenants = {tier: sum(row.tier == tier for row in named) for tier in TIERS}
+    requests = {tier: sum(row.requests for row in named if row.tier == tier) for tier in TIERS}
+    return tenants, requests
 
 
 def _cell(

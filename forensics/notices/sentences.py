@@ -70,10 +70,10 @@ class Variant:
 def variant(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Variant:
     """Return the wording of a notice."""
     population = fact["population"]
-    parties = _parties(fact, setting.mechanism, said)
+    parties = _parties(fact, said)
     unknown = said.several("unknown", population)
-    if population == "source" and not fact["listed"]:
-        unknown = [*unknown, *said.several("unknown", "no_list")]
+    if population == "source" and fact["listed"] < fact["total"]:
+        unknown = [*unknown, *said.several("unknown", "part_list" if fact["listed"] else "no_list")]
     return Variant(
         said.title[population],
         (
@@ -92,7 +92,7 @@ def numbers(fact: Mapping[str, Any], setting: Setting) -> dict[str, str]:
     """Return what the placeholders of the sentences stand for, but for the parties."""
     found = {
         **{f"n_{tier}": fact[f"n_{tier}"] for tier in TIERS},
-        **{name: fact[name] for name in ("delivered", "requests", "to_own")},
+        **{name: fact[name] for name in ("delivered", "requests", "to_own", "listed", "total")},
         **{name: fact[name] for name in ("bound_low", "bound_high", "coverage_pct")},
         "affected": _affected(fact),
         "gaps": setting.gaps,
@@ -126,13 +126,12 @@ def _shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
-def _parties(fact: Mapping[str, Any], mechanism: str, said: Wording) -> dict[str, str]:
-    """Return whose data and to whom; a fault that writes turns the two around."""
+def _parties(fact: Mapping[str, Any], said: Wording) -> dict[str, str]:
+    """Return whose data and to whom: of sources, to recipients, whatever the mechanism."""
     party = said.party
     if fact["population"] == "source" and fact["same_tenant_only"]:
         return {"giver": party["own_earlier"], "receiver": party["own"]}
-    gives = (fact["population"] == "source") != (mechanism == "write")
-    if not gives:
+    if fact["population"] != "source":
         return {"giver": party["others"], "receiver": party["own"]}
     others = party["both"] if fact["to_own"] else party["others"]
     return {"giver": party["own"], "receiver": others}
@@ -149,6 +148,8 @@ def _known(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Iterator
         yield from _not_listed(setting, said)
         return
     words: dict[str, str] = getattr(said, fact["population"])
+    if fact["population"] == "source" and setting.mechanism != "read":
+        words = words | (said.source_write if setting.mechanism == "write" else said.source_unknown)
     yield from (words[tier] for tier in TIERS if fact[f"n_{tier}"])
     if fact["population"] == "recipient" and _affected(fact):
         yield words["delivered" if fact["delivered"] != _affected(fact) else "all_delivered"]

@@ -20,7 +20,7 @@ PLACEHOLDERS: Final = frozenset(
     {
         *("giver", "receiver"),
         *("n_confirmed", "n_probable", "n_possible", "n_not_assessable"),
-        *("delivered", "affected", "requests", "to_own"),
+        *("delivered", "affected", "requests", "to_own", "listed", "total"),
         *("bound_low", "bound_high", "coverage_pct", "gaps", "unreadable", "sampling", "nameless"),
     }
 )
@@ -37,6 +37,8 @@ class Wording(Struct, frozen=True, forbid_unknown_fields=True):
     party: dict[str, str]
     recipient: dict[str, str]
     source: dict[str, str]
+    source_write: dict[str, str]
+    source_unknown: dict[str, str]
     unaffected: dict[str, str]
     bounds: dict[str, str]
     unknown: dict[str, list[str] | str]

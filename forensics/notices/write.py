@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from forensics import declared
 from forensics.encode import text_pieces
 from forensics.errors import UsageError
@@ -21,7 +23,7 @@ from forensics.notices import ledger, lists, public, review
 from forensics.notices.contacts import Contact, contacts
 from forensics.notices.facts import Told, told
 from forensics.notices.finished import Finished, finished
-from forensics.notices.isolation import Isolation
+from forensics.notices.isolation import Isolation, owners_in
 from forensics.notices.key import key_from, key_mark
 from forensics.notices.packet import CHECKER, Packets, Rows, sums_of
 from forensics.notices.pseudonyms import AUDIENCE, pseudonym
@@ -44,6 +46,8 @@ class Asked:
     audience: str = AUDIENCE
     incident: Path | None = None
     unaffected: tuple[str, ...] = ()
+    previous: Path | None = None
+    """Folder of the notices of the revision before, whose public summary is out already."""
     force: bool = False
 
 
@@ -95,12 +99,13 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         addresses = (one.contact for several in known.values() for one in several)
         shared = [*_shared(report, every), *texts_of(wording())]
         written = _Written(folder)
-        isolation = Isolation(report, names, addresses, shared, packets.checker)
+        isolation = Isolation(owners_in(report), names, addresses, shared, packets.checker)
         written.packets(every, packets, isolation)
-        for name, data in _own(report, every, written, known, said.revision).items():
+        before = public.published(asked.previous, report.exposure)
+        for name, data in _own(report, every, written, known, before).items():
             write_private(folder / name, data)
         os.sync()
-        seal(folder, _manifest(report, asked, key, written, every))
+        seal(folder, _manifest(report, asked, key, written, every) | _shown(report, before))
     return Notices(
         notices,
         len(written.made),
@@ -155,16 +160,16 @@ def _own(
     every: Told,
     written: _Written,
     known: Mapping[str, list[Contact]],
-    revision: int,
+    before: public.Published,
 ) -> dict[str, bytes]:
     """Return the files that are the sender's own."""
     exposure = report.exposure
     return {
         lists.RECIPIENTS: lists.recipients(every),
-        lists.NOTIFICATIONS: lists.notifications(every, written.made, known, exposure, revision),
+        lists.NOTIFICATIONS: lists.notifications(every, written.made, known, exposure),
         **review.review(written.used),
         ledger.LEDGER: ledger.empty_ledger(exposure.case.id, report.manifest.sha256),
-        **public.summary(exposure),
+        **public.summary(exposure, before),
     }
 
 
@@ -204,10 +209,15 @@ def _manifest(
     }
 
 
+def _shown(report: Finished, before: public.Published) -> dict[str, Any]:
+    """Return what the public has been shown by now, for the next revision to be held against."""
+    return {"published": msgspec.to_builtins(public.now_published(report.exposure, before))}
+
+
 def _refuse_places(out: Path, notices: Path, asked: Asked) -> None:
     if notices.resolve().is_relative_to(out.resolve()):
         raise UsageError(f"{notices}: notices may not lie in the report, which is sealed")
-    given: Iterable[Path | None] = (out, asked.contacts, asked.templates, asked.key)
+    given: Iterable[Path | None] = (out, asked.contacts, asked.templates, asked.key, asked.previous)
     refuse_inputs(notices, [path for path in given if path is not None])
 
 

@@ -58,14 +58,24 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pa
     return write
 
 
+def logs_text(tenants: Iterable[str | None], *extra: dict[str, object]) -> str:
+    """Logs of some tenants, two affected requests each."""
+    rows = [request(at, tenant) for at, tenant in enumerate([*tenants, *tenants])]
+    return "".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra])
+
+
+@pytest.fixture(scope="session")
+def three(written) -> Path:
+    """The folder of a report of three tenants: to be copied, not to be changed."""
+    return written(logs_text(["acct-000001", "acct-000002", "acct-000003"]), '[case]\nid = "C-1"\n')
+
+
 @pytest.fixture
 def report_of(tmp_path: Path, written: Callable[[str, str], Path]) -> Callable[..., Path]:
     """Return the report of some tenants, two affected requests each, to do with as one likes."""
 
     def write(tenants: Iterable[str | None], *extra: dict[str, object], case: str = "C-1") -> Path:
-        rows = [request(at, tenant) for at, tenant in enumerate([*tenants, *tenants])]
-        logs = "".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra])
-        folder = written(logs, f'[case]\nid = "{case}"\n')
+        folder = written(logs_text(tenants, *extra), f'[case]\nid = "{case}"\n')
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "out"
 
@@ -101,6 +111,7 @@ def fact() -> dict[str, object]:
         "bound_low": 2,
         "bound_high": 2,
         "listed": 2,
+        "total": 2,
     }
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from forensics.cli import run
+from forensics.errors import Exit
 from forensics.notices.public import K, band, hidden
 
 NAMES = ("confirmed", "probable", "possible", "not_assessable")
@@ -56,3 +57,38 @@ def test_a_dozen_tenants_are_counted(report_of, tmp_path):
     found = json.loads((tmp_path / "notices" / "public_summary.json").read_bytes())
     assert found["recipients_total"] == {"tenants": 12, "requests": 24}
     assert found["sources"] == "10 to 99"
+
+
+def write_again(report_of, tmp_path, number: int, *more: str):
+    report = report_of([f"acct-{n:06d}" for n in range(number)])
+    out = tmp_path / f"notices-{number}-{len(more)}"
+    key = ["--key", str(tmp_path / "key")]
+    code = run(["notify", str(report), "-o", str(out), *key, *more])
+    assert code == 0, more
+    return out, json.loads((out / "public_summary.json").read_bytes())
+
+
+def test_a_few_more_than_last_time_cannot_be_told_from_the_difference(report_of, tmp_path):
+    first, shown = write_again(report_of, tmp_path, 12)
+    assert shown["recipients_total"]["tenants"] == 12
+    _, fresh = write_again(report_of, tmp_path, 14)
+    assert fresh["recipients_total"]["tenants"] == 14
+    second, held = write_again(report_of, tmp_path, 14, "--previous", str(first))
+    assert held["recipients_total"] == {"tenants": "10 to 99", "requests": None}
+    assert not [cell for cell in held["recipients"] if cell["tenants"] == 14]
+    assert held["bound"] is None
+    # What was last shown is still twelve: that the second hid it does not set thirteen free.
+    _, third = write_again(report_of, tmp_path, 15, "--previous", str(second))
+    assert third["recipients_total"]["tenants"] == "10 to 99"
+    _, many = write_again(report_of, tmp_path, 25, "--previous", str(second))
+    assert many["recipients_total"]["tenants"] == 25
+
+
+def test_the_revision_before_has_to_be_of_the_case_and_whole(report_of, tmp_path):
+    first, _ = write_again(report_of, tmp_path, 12)
+    report = report_of(["acct-000001"], case="C-2")
+    again = ["notify", str(report), "-o", str(tmp_path / "n"), "--previous", str(first)]
+    assert run(again) == Exit.USAGE
+    report_of(["acct-000001"])
+    (first / "public_summary.json").write_text("{}")
+    assert run(again) == Exit.MISMATCH

@@ -49,6 +49,28 @@ def test_each_tier_has_its_own_sentence_and_no_other(tier, population, exposure,
     assert ("integrity" in told) == (population == "recipient" and tier != "not_assessable")
 
 
+@pytest.mark.parametrize("tier", ["confirmed", "probable", "possible", "not_assessable"])
+@pytest.mark.parametrize("mechanism", ["read", "write", "unknown"])
+def test_a_source_is_told_what_its_requests_did(tier, mechanism, exposure, fact, with_scope):
+    counts = {f"n_{name}": 0 for name in ("confirmed", "probable", "possible", "not_assessable")}
+    row = {**fact, **counts, f"n_{tier}": 2, "population": "source", "tier": tier}
+    known = variant(row, with_scope(exposure, mechanism=mechanism), SAID).sections[1]
+    group = {"read": SAID.source, "write": SAID.source_write, "unknown": SAID.source_unknown}
+    assert known == (group[mechanism][tier], group[mechanism]["resident"])
+
+
+@pytest.mark.parametrize(
+    ("listed", "sentence"),
+    [(0, SAID.unknown["no_list"]), (2, SAID.unknown["part_list"]), (9, None)],
+)
+def test_a_source_is_told_which_of_its_requests_are_not_listed(listed, sentence, exposure, fact):
+    row = {**fact, "population": "source", "listed": listed, "total": 9}
+    unknown = variant(row, exposure, SAID).sections[3]
+    assert [text for text in unknown if text.startswith("Which of your")] == [
+        *filter(None, [sentence])
+    ]
+
+
 def test_who_had_data_of_whom_follows_population_and_mechanism(exposure, fact, with_scope):
     def parties(population: str, mechanism: str, **more: object) -> dict[str, str]:
         row = {**fact, "population": population, **more}
@@ -57,8 +79,8 @@ def test_who_had_data_of_whom_follows_population_and_mechanism(exposure, fact, w
 
     to_you = {"giver": SAID.party["others"], "receiver": SAID.party["own"]}
     from_you = {"giver": SAID.party["own"], "receiver": SAID.party["others"]}
-    assert parties("recipient", "read") == parties("source", "write") == to_you
-    assert parties("source", "read") == parties("recipient", "write") == from_you
+    assert parties("recipient", "read") == parties("recipient", "write") == to_you
+    assert parties("source", "read") == parties("source", "write") == from_you
     own = parties("source", "read", same_tenant_only=True)
     assert own == {"giver": SAID.party["own_earlier"], "receiver": SAID.party["own"]}
     unsettled = variant(fact, with_scope(exposure, mechanism="unknown"), SAID)
