@@ -98,6 +98,7 @@ def explain(report: ReportTables, request: str) -> list[Explanation]:
 
 def _one(report: ReportTables, row: dict[str, Any]) -> Explanation:
     rule = rule_of(row["reasons"], row["tier"])
+    logged, answered_later = _logged(report, row)
     return Explanation(
         request_id=row["request_id"],
         attempt=row["attempt"],
@@ -105,12 +106,12 @@ def _one(report: ReportTables, row: dict[str, Any]) -> Explanation:
         tier=row["tier"],
         rung=row["rung"],
         decided=Decided(rule[1].name, rule[0], len(ORDER)) if rule is not None else None,
-        limits=in_force(report.document, row),
+        limits=in_force(report.document, row, logged),
         reasons=[_because(code) for code in row["reasons"]],
         missing=[_lacking(name) for name in row["missing"]],
         sources=_sources(report, row),
         direction=report.document["headline"]["direction"],
-        values=_values(report, row),
+        values=_values(row, logged, answered_later),
     )
 
 
@@ -139,8 +140,10 @@ def _sources(report: ReportTables, row: dict[str, Any]) -> Sources:
     )
 
 
-def _values(report: ReportTables, row: dict[str, Any]) -> list[Value]:
-    """Return every column that some hop logged or the request was judged by."""
+def _logged(
+    report: ReportTables, row: dict[str, Any]
+) -> tuple[dict[str, list[Seen]], set[tuple[str, int]]]:
+    """Return what was logged of an attempt by column, and the lines that later ones share."""
     evidence = report.table(EVIDENCE_FILE).filter(
         (pl.col("request_id") == row["request_id"])
         & pl.col("tenant_id").eq_missing(pl.lit(row["tenant_id"], dtype=pl.String))
@@ -151,6 +154,13 @@ def _values(report: ReportTables, row: dict[str, Any]) -> list[Value]:
     logged: dict[str, list[Seen]] = {}
     for name, *seen in own.select("column", "value", "hop", "file", "line").iter_rows():
         logged.setdefault(name, []).append(Seen(*seen))
+    return logged, answered_later
+
+
+def _values(
+    row: dict[str, Any], logged: dict[str, list[Seen]], answered_later: set[tuple[str, int]]
+) -> list[Value]:
+    """Return every column that some hop logged or the request was judged by."""
     known = [name for name in LOGGED if name in logged or row.get(name) is not None]
     return [_value(name, as_logged(row.get(name)), logged, answered_later) for name in known]
 

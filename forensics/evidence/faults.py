@@ -22,3 +22,11 @@ class Fault(Struct, frozen=True, omit_defaults=True):
         if self.found is None or self.expected is None:
             return f"{self.file}: {self.what}"
         return f"{self.file}: {self.what}: {self.found:,}, not {self.expected:,}"
+
+
+class Recheck(Struct, frozen=True):
+    """Faults of the packets of notices, how many were searched, and what was not there."""
+
+    faults: list[Fault]
+    packets: int
+    unchecked: list[Fault]

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from forensics.evidence.hashes import Digest
 from forensics.sources.files import STDIN
+from forensics.sources.overlap import IN_A_SET
 
 
 class Output(Struct, frozen=True):
@@ -26,7 +27,8 @@ class Output(Struct, frozen=True):
 class Source(Struct, frozen=True):
     """One input: ``path`` is where it lay, ``sha256`` is empty where it could not be read.
 
-    ``evidence_set`` is the folder of the set that it was read from, under ``key``.
+    ``evidence_set`` is the folder of the set that it was read from, under ``key``. ``because``
+    says why one that was named was not read.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Source(Struct, frozen=True):
     path: str | None = None
     evidence_set: str | None = None
     key: str = ""
+    because: str = ""
     read: int | None = None
     kept: int = 0
     ignored: dict[str, int] = {}
@@ -54,6 +57,7 @@ class Tool(Struct, frozen=True):
 
     name: str = ""
     version: str = ""
+    build: str = ""
 
 
 class Record(Struct, frozen=True):
@@ -66,7 +70,10 @@ class Record(Struct, frozen=True):
     incident: dict[str, Any] = {}
     incident_file: Source | None = None
     inputs: list[Source] = []
+    left_out: list[Source] = []
     outputs: list[Output] = []
+    packets: int | None = None
+    """Of notices: how many packets there are."""
 
     @property
     def given(self) -> list[Source]:
@@ -74,6 +81,11 @@ class Record(Struct, frozen=True):
         own = self.incident_file
         stated = [] if own is None else [own, *own.profiles]
         return [self._placed(source) for source in [*self.inputs, *stated]]
+
+    @property
+    def beside_sets(self) -> list[Source]:
+        """The logs that were named beside the sets that hold them, each with its place."""
+        return [self._placed(source) for source in self.left_out if source.because == IN_A_SET]
 
     def _placed(self, source: Source) -> Source:
         """An evidence set has names alone, as they were given in the folder of its last run."""

@@ -10,16 +10,17 @@ from forensics import exposure as doc
 from forensics.encode import csv_bytes
 from forensics.evidence import twins
 from forensics.evidence.faults import Fault
-from forensics.evidence.madeby import drawn_alike, tools
+from forensics.evidence.madeby import drawn_alike, printed_alike, same_build
 from forensics.evidence.reporttables import REPORT_FILE, TENANTS_FILE, ReportTables
 
 
 def renderings(report: ReportTables) -> Iterator[Fault]:
-    """The page and these tables are those of the document, and each CSV that of its Parquet.
+    """The renderings and these tables are those of the document, each CSV that of its Parquet.
 
-    Only the version that made a report makes the same bytes again; others leave it be.
+    Only the build that made a report makes the same bytes again; another leaves it be, which
+    ``verify`` says.
     """
-    if report.record.tool.version != tools()[0]:
+    if not same_build(report.record):
         return
     exposure = doc.decode(report.text(REPORT_FILE).encode())
     of_document = {
@@ -36,9 +37,16 @@ def renderings(report: ReportTables) -> Iterator[Fault]:
     yield from twins.capacity(report, exposure)
     yield from twins.coverage(report, exposure)
     if drawn_alike(report.record):
-        from forensics.report.html import render
+        from forensics.report import html, markdown, pdf
 
-        yield _compared(report, "report.html", render(exposure), REPORT_FILE)
+        yield _compared(report, "report.html", html.render(exposure), REPORT_FILE)
+        yield _compared(report, "report.md", markdown.render(exposure), REPORT_FILE)
+        if report.record.arguments.get("pdf") is True and printed_alike(report.record):
+            same = report.bytes_of("report.pdf") == pdf.render(exposure)
+            yield Fault(
+                "report.pdf", f"papers that are not that of {REPORT_FILE}", int(not same), 0
+            )
+    yield _compared(report, "report.schema.json", doc.json_schema(), "this build")
 
 
 def _compared(report: ReportTables, name: str, made: bytes, source: str) -> Fault:

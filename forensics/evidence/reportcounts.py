@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from markupsafe import escape
 
+from forensics.direction import reasoned, received_tier, receives
 from forensics.evidence.faults import Fault
 from forensics.evidence.renderings import renderings
 from forensics.evidence.reporttables import ReportTables
@@ -54,10 +55,13 @@ def csv_rows(report: ReportTables) -> Iterator[Fault]:
 def tenants(report: ReportTables) -> Iterator[Fault]:
     """Recipients add up to the headline; both populations are those of the document."""
     name = "affected_tenants.parquet"
-    table, stated = report.table(name), _tiers(report)
+    table, mechanism = report.table(name), report.document["scope"]["mechanism"]
+    rows = report.requests().filter(receives(mechanism, reasoned))
+    tiers = rows.with_columns(tier=received_tier(mechanism, reasoned))["tier"]
     for tier in _COUNTED:
         found = table.filter(pl.col("population") == "recipient")[f"n_{tier}"].sum()
-        yield Fault(name, f"recipients' {tier} requests, summed", int(found), stated[tier])
+        listed = int((tiers == tier).sum())
+        yield Fault(name, f"recipients' {tier} requests, summed", int(found), listed)
     for population in POPULATIONS:
         found = int((table["population"] == population).sum())
         listed = len(report.document[f"{population}s"])

@@ -86,6 +86,11 @@ class ReportTables:
         """Return every listed request: affected, ruled out and not assessable."""
         return pl.concat([self.table(name) for name in REQUEST_FILES], how="diagonal_relaxed")
 
+    def bytes_of(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        self.asked.append(name)
+        return self._path(name).read_bytes()
+
     def text(self, name: str) -> str:
         """Return a file as text."""
         self.asked.append(name)

@@ -17,7 +17,7 @@ from forensics.evidence.compare import Difference, first_difference
 from forensics.evidence.faults import Fault
 from forensics.evidence.folder import recorded
 from forensics.evidence.inputs import Located, locate
-from forensics.evidence.madeby import drawn_alike, tools
+from forensics.evidence.madeby import drawn_alike, printed_alike, same_build, tools
 from forensics.evidence.record import Record
 from forensics.evidence.seal import MANIFEST, SUMS, files_in
 from forensics.incident import parse
@@ -98,19 +98,25 @@ def _refuse(record: Record) -> None:
 def _make(record: Record, found: list[Located], made: Path, progress: Progress | None) -> None:
     named = [item.input for item in found]
     run = Run(arguments=dict(record.arguments))
-    read_inputs(relabelled(named), parse(record.incident), run, progress).report(made)
+    with_pdf = record.arguments.get("pdf") is True
+    case = read_inputs(relabelled(named), parse(record.incident), run, progress)
+    case.report(made, pdf=with_pdf)
 
 
 def _notes(record: Record) -> Iterator[str]:
     """Say what is not as it was, though it need not make a difference."""
     version, packages = tools()
+    if record.tool.version == version and not same_build(record):
+        yield f"made by another build of version {version}"
     if record.tool.version != version:
         yield f"made by version {record.tool.version}; this is {version}"
     for name, now in packages.items():
         if record.dependencies.get(name) != now:
             yield f"{name} was {record.dependencies.get(name)}; this is {now}"
     if not drawn_alike(record):
-        yield "report.html holds what differs there and is not compared"
+        yield "report.html and report.md hold what differs there and are not compared"
+    if record.arguments.get("pdf") is True and not printed_alike(record):
+        yield "report.pdf was made by another build or typst and is not compared"
     if record.incident_file is not None:
         for located in locate([record.incident_file, *record.incident_file.profiles]):
             if located.state != "same":
@@ -121,9 +127,11 @@ def _compared(name: str, old: Path, new: Path, record: Record) -> Difference | N
     before, after = old / name, new / name
     if before.is_file() and after.is_file() and before.read_bytes() == after.read_bytes():
         return None
-    if (record.tool.version, record.dependencies) == tools():
+    if name == "report.pdf" and not printed_alike(record):
+        return None
+    if (record.tool.version, record.dependencies) == tools() and same_build(record):
         bytes_alone = Difference(name, "the bytes, not the values", "(bytes)", "(bytes)")
         return first_difference(name, before, after) or bytes_alone
-    if name == "report.html" and not drawn_alike(record):
+    if name in ("report.html", "report.md") and not drawn_alike(record):
         return None
     return first_difference(name, before, after, ignoring=("tool.version",))

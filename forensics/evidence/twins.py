@@ -45,6 +45,14 @@ def coverage(report: ReportTables, exposure: Exposure) -> Iterator[Fault]:
         (*name, *_stated(node)) for name, node in zip(names.rows(), exposure.coverage, strict=True)
     ]
     hours = table.with_columns(pl.col(*_COUNTS).cast(pl.Int64))
+    # A line for requests that other hops prove is of no node of the document.
+    only_proved = pl.all_horizontal(
+        pl.col("node").is_null(),
+        pl.col("proved_elsewhere") != "0",
+        *(pl.col(name) == 0 for name in _COUNTS),
+        pl.col("gap") == "false",
+    )
+    hours = hours.filter(~only_proved)
     found = [(*name, *_summed(rows)) for name, rows in hours.group_by(_BY, maintain_order=True)]
     yield _unlike(COVERAGE_FILE, "nodes and hops", _sorted(found), _sorted(stated))
     at = hours.select(*_BY, "hour")

@@ -9,9 +9,10 @@ from msgspec import Struct
 
 from forensics.errors import Exit
 from forensics.evidence import counts, files, inputs
-from forensics.evidence.faults import Fault
-from forensics.evidence.folder import opened
+from forensics.evidence.faults import Fault, Recheck
+from forensics.evidence.folder import Sealed, opened
 from forensics.evidence.inputs import Located
+from forensics.evidence.madeby import same_build
 from forensics.wording import count
 
 
@@ -23,6 +24,8 @@ class Verification(Struct, frozen=True):
     files: int
     inputs: int
     counts: int
+    packets: int
+    """Of notices: packets that were searched again for what is another tenant's."""
     mismatches: list[Fault]
     unchecked: list[Fault]
 
@@ -36,9 +39,10 @@ class Verification(Struct, frozen=True):
     def __str__(self) -> str:
         done = f"{count(self.files, 'file')}, {count(self.inputs, 'input')}, "
         done += count(self.counts, "count")
+        done += f", {count(self.packets, 'packet')} searched" if self.packets else ""
         if self.mismatches:
             return f"{self.folder}: {count(len(self.mismatches), 'fault')} in {done}"
-        rest = f"; {count(len(self.unchecked), 'input')} not checked" if self.unchecked else ""
+        rest = f"; not checked: {len(self.unchecked)}" if self.unchecked else ""
         return f"{self.folder}: holds: {done}{rest}"
 
 
@@ -53,25 +57,52 @@ def verify(folder: Path, logs: Sequence[str] = ()) -> Verification:
         NoInputError: there is no such folder, or nothing to check it by.
     """
     sealed = opened(folder)
-    found = inputs.locate(sealed.record.given if sealed.record is not None else [], logs)
+    record = sealed.record
+    found = inputs.locate(record.given if record is not None else [], logs)
+    # Read from a set, a log may be gone by now; one that is there must be what the set holds.
+    beside = inputs.locate(record.beside_sets if record is not None else [], logs)
     counted = counts.check(sealed)
+    searched = _searched(sealed)
     return Verification(
         folder=str(folder),
-        kind=sealed.record.kind if sealed.record is not None else None,
+        kind=record.kind if record is not None else None,
         files=len(sealed.files),
         inputs=sum(item.state in ("same", "changed") for item in found),
         counts=len(counted),
+        packets=searched.packets,
         mismatches=[
             *files.check(sealed),
-            *_changed(found),
+            *_changed([*found, *beside]),
+            *searched.faults,
             *(found for found in counted if not found.holds),
         ],
         unchecked=[
-            Fault(item.source.name, f"cannot be checked: {item.what}")
-            for item in found
-            if item.state in ("gone", "no hash")
+            *(
+                Fault(item.source.name, f"cannot be checked: {item.what}")
+                for item in found
+                if item.state in ("gone", "no hash")
+            ),
+            *_by_another_build(sealed),
+            *searched.unchecked,
         ],
     )
+
+
+def _searched(sealed: Sealed) -> Recheck:
+    if sealed.record is None or sealed.record.kind != "notices":
+        return Recheck([], 0, [])
+    from forensics.notices.recheck import recheck  # it reads a report, as few folders need it
+
+    return recheck(sealed)
+
+
+def _by_another_build(sealed: Sealed) -> list[Fault]:
+    """Say that renderings were not made again: another build words and draws them otherwise."""
+    record = sealed.record
+    if record is None or record.kind != "report" or same_build(record):
+        return []
+    what = "written by another build: that it is what report.json says cannot be checked here"
+    return [Fault(name, what) for name in ("report.html", "report.md") if name in sealed.files]
 
 
 def _changed(found: list[Located]) -> list[Fault]:

@@ -23,6 +23,8 @@ from forensics.sources.files import Input, reading_order, relabelled
 from forensics.sources.nodes import of
 
 _PIECE = 4 << 20
+IN_A_SET = "an evidence set holds it"
+"""Why a log is left out that lies beside a set of it."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def distinct(inputs: list[Input], incident: Incident) -> tuple[list[Input], list
 
 def _because(source: Input, found: Overlap) -> str | None:
     if source.number in found.same:
-        return "an evidence set holds it"
+        return IN_A_SET
     if source.stored is not None and source.stored.key in found.continued:
         return "the start of a longer log that is read"
     return None

@@ -247,6 +247,7 @@ def parts(case, tmp_path_factory) -> dict[tuple[str, ...], Path]:
     return found
 
 
+@pytest.mark.long
 def test_adding_logs_removes_nobody_without_a_recorded_reason(parts):
     gone = 0
     for fewer, more in itertools.permutations(parts, 2):

@@ -165,8 +165,9 @@ def test_an_earlier_attempt_is_not_given_the_answer_of_the_last(case_of):
 
 def test_sources_are_counted_as_the_table_has_them(tables):
     pairs = tables.table("source_pairs.parquet")
-    counted = pairs.filter(~pl.col("same_tenant")).group_by("request_id").len()
-    request, n = counted.sort("len", descending=True).row(0)
+    others = pairs.filter(~pl.col("same_tenant")).group_by("request_id")
+    counted = others.agg(pl.col("source_tenant_id").n_unique().alias("tenants"))
+    request, n = counted.sort("tenants", "request_id", descending=True).row(0)
     affected = [f for f in explain(tables, request) if f.tier == "probable"]
     assert [found.sources.other_tenants for found in affected] == [n]
 
@@ -216,7 +217,7 @@ def test_a_tenant_in_both_populations(tables, out, capsys):
     assert found.direction in printed
 
 
-def test_the_direction_of_a_write_fault_is_not_that_of_a_read_fault(case_of):
+def test_data_goes_from_sources_to_recipients_whatever_the_mechanism(case_of):
     short = {"request_id": "r", "tenant_id": "t", "received_at": AT, "http_status": 200}
     short |= {"reserved_pages": 9, "transferred_pages": 1}
     read, write = (
@@ -224,7 +225,7 @@ def test_the_direction_of_a_write_fault_is_not_that_of_a_read_fault(case_of):
         for name in ("read", "write")
     )
     assert "listed as sources could appear in responses to" in repr(read)
-    assert "listed as recipients could appear in responses to" in repr(write)
+    assert "listed as sources could appear in responses to" in repr(write)
 
 
 def test_requests_without_a_tenant_are_a_finding_of_their_own(out, capsys):
@@ -249,3 +250,39 @@ def test_python_and_the_command_explain_the_same(case, tables):
     assert [len(f.values) for f in from_case] == [len(f.values) for f in from_folder]
     with pytest.raises(UsageError, match="not in this report's tables"):
         read.explain("nobody")
+
+
+LATER = POOL | {"pool_tokens": 8_192, "effective_at": "2026-03-02T00:20:00Z"}
+ENDED = {"request_id": "r", "prefill_node": "p1", "prompt_tokens": 5_000, "http_status": 200}
+
+
+def test_a_request_that_was_logged_at_its_end_names_every_limit_since_it_may_have_come(case_of):
+    found = case_of(POOL, LATER, ENDED | {"finished_at": "2026-03-02T00:30:00Z"}).explain("r")
+    (one,) = found.attempts
+    assert [limit.tokens for limit in one.limits] == [4_090, 8_186]
+    assert "limit_uncertain" in [reason.code for reason in one.reasons]
+
+
+@pytest.mark.parametrize("name", ["received_at", "reserved_at"])
+def test_a_request_whose_arrival_is_known_names_the_limit_of_that_time(case_of, name):
+    asked = ENDED | {name: "2026-03-02T00:15:00Z", "finished_at": "2026-03-02T00:30:00Z"}
+    (one,) = case_of(POOL, LATER, asked).explain("r").attempts
+    assert [limit.tokens for limit in one.limits] == [4_090]
+
+
+def test_a_node_that_no_capacity_is_known_of_stood_against_the_limits_of_all(case_of):
+    asked = ENDED | {"prefill_node": "p9", "received_at": "2026-03-02T00:15:00Z"}
+    (one,) = case_of(POOL, asked).explain("r").attempts
+    assert [(limit.tokens, limit.node) for limit in one.limits] == [(4_090, "p1")]
+
+
+def test_a_refused_request_names_the_limit_that_its_refusal_quotes(node_logs):
+    line = (
+        "[2026-03-02 00:15:00 TP0] Input length (6000 tokens) exceeds the maximum allowed length "
+        "(5000 tokens). Use a shorter input or enable --allow-auto-truncate., self.rid='r'"
+    )
+    pool = "[2026-03-02 00:10:00 TP0] max_total_num_tokens=4096, context_len=8192"
+    (one,) = node_logs({"p1": [pool, line]}).explain("r").attempts
+    assert [(limit.tokens, limit.basis) for limit in one.limits] == [
+        (5_000, "quoted in its own refusal")
+    ]

@@ -19,7 +19,7 @@ def test_a_report_can_be_made_again_from_anywhere(own, monkeypatch, tmp_path, ca
     assert run(["rerun", str(own / "out"), "-q"]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == f"{own / 'out'}: the same bytes again from 7 inputs: 16 files\n"
+    assert printed.err == f"{own / 'out'}: the same bytes again from 7 inputs: 18 files\n"
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
@@ -131,7 +131,7 @@ def test_another_version_is_said_and_is_no_difference_by_itself(out, reseal, cap
     assert run(["rerun", str(out), "-q"]) == 0
     said = capsys.readouterr().err
     assert "note: made by version 0.0.1; this is " in said
-    assert "note: report.html holds what differs there and is not compared" in said
+    assert "note: report.html and report.md hold what differs there and are not compared" in said
     one_cell(out / "affected_requests.parquet", "tier", "possible")
     assert run(["rerun", str(out), "-q"]) == 7
 
