@@ -13,6 +13,7 @@ from forensics import (
     calibration,
     capacity,
     coverage,
+    judging,
     limits,
     markers,
     observations,
@@ -20,11 +21,17 @@ from forensics import (
     skew,
     traces,
     verdicts,
+    years,
 )
-from forensics.attribution import coresidency
+from forensics.attestations import match as attestations
+from forensics.attestations.match import Attested
+from forensics.attribution import gaps, starts, usage
+from forensics.attribution import stage as sources_stage
+from forensics.attribution.stage import Attribution, Evidence
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
-from forensics.coverage import Coverage
+from forensics.coverage import Coverage, holes
+from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
 from forensics.sources.reading import FileFacts, Reading
@@ -59,6 +66,11 @@ class Analysis:
     pairs: pl.DataFrame
     resident: pl.DataFrame
     coverage: Coverage
+    holes: Holes
+    ready: pl.DataFrame
+    """The requests as they stood before they were judged, to judge them again otherwise."""
+    attested: Attested
+    attribution: Attribution
 
 
 REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_id"]
@@ -67,19 +79,35 @@ REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_
 
 def analyse(reading: Reading, incident: Incident) -> Analysis:
     """Run the stages over what was read."""
-    clocks = Clocks.infer(reading.clock, incident.logs.timezone)
+    span = years.of_records(reading.parts, reading.capacity, incident)
+    clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
     capacities = capacity.build(reading.capacity, clocks, incident)
     folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
-    found = markers.collect(reading.markers, folded.observations)
     clock_pairs = skew.measure(folded.observations)
+    far = skew.far(clock_pairs)
+    found = markers.collect(reading.markers, folded.observations, clocks, far)
+    found_holes = holes.find(folded.frame, folded.observations)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
+    told = starts.logged(reading.capacity, clocks)
+    begun = starts.of_side(limited, "decode", capacities.epochs, told)
+    earlier = starts.of_side(limited, "prefill", capacities.epochs, told)
+    limited = starts.attach(limited, begun, earlier)
     counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
     formats = {facts.number: facts.format for facts in reading.files}
     scored, times = stage.attach(counted, folded.observations, formats, capacities.epochs)
     nameless, repeated = traces.collect(reading.traces, clocks, capacities.epochs)
     traced = traces.match(nameless, scored, capacities.epochs, incident)
-    judged = verdicts.judge(traces.attach(scored, traced), incident, found.handoffs)
+    attested = attestations.match(incident.attestations, scored)
+    ready = holes.attach(traces.attach(scored, traced), found_holes)
+    ready = attestations.attach(ready, attested)
+    judged = judging.judge_all(ready, incident, found.handoffs)
+    covered = coverage.measure(folded.observations, activity.hourly(reading.activity, clocks))
+    files, rate = reading.files, incident.logs.sampling_rate
+    lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)
+    used = usage.quarters(reading.activity, clocks)
+    evidence = Evidence(folded.probed, used, found, lost)
+    sourced = sources_stage.attribute(judged, capacities, begun, evidence, incident)
     return Analysis(
         incident=incident,
         files=reading.files,
@@ -88,16 +116,20 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         clocks=clocks,
         assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),
         capacity=capacities,
-        requests=judged,
-        observations=_behind(folded.observations, judged),
+        requests=judged.requests,
+        observations=_behind(folded.observations, judged.requests),
         unpaired=folded.unpaired,
         clock_pairs=clock_pairs,
         markers=found,
         traces=traced,
         timing=times,
-        pairs=coresidency.pairs(judged),
-        resident=coresidency.resident_requests(judged),
-        coverage=coverage.measure(folded.observations, activity.hourly(reading.activity, clocks)),
+        pairs=sourced.pairs,
+        resident=judged.resident,
+        coverage=covered,
+        holes=found_holes,
+        ready=ready,
+        attested=attested,
+        attribution=sourced,
     )
 
 

@@ -17,9 +17,9 @@ from forensics.assemble import assemble
 from forensics.cards import Table, card
 from forensics.errors import NoInputError, UsageError
 from forensics.exposure import Exposure
-from forensics.incident import Incident, load
+from forensics.incident import Incident, load, profile_files, with_verdicts
 from forensics.lineage import lineage
-from forensics.manifest import Run, arguments, incident_file
+from forensics.manifest import Run, arguments, incident_file, own_file
 from forensics.scratch import scratch_folder
 from forensics.sources.files import Input, expand, reading_order, settings_of
 from forensics.sources.overlap import distinct
@@ -113,15 +113,18 @@ class Case:
         rows = verdicts.listed(self.analysis.requests)
         return lineage(rows, self.analysis.observations, self.analysis.files)
 
-    def report(self, out: str | os.PathLike[str], *, force: bool = False) -> Report:
-        """Write the report into a new folder, whole or not at all.
+    def report(
+        self, out: str | os.PathLike[str], *, force: bool = False, pdf: bool = False
+    ) -> Report:
+        """Write the report into a new folder, whole or not at all; ``pdf`` adds ``report.pdf``.
 
         Raises:
             OutputExistsError: ``out`` exists and ``force`` is not set.
+            UsageError: a PDF is asked for and typst is not installed.
         """
         from forensics.reporting import write_report
 
-        return write_report(self, Path(out), force=force)
+        return write_report(self, Path(out), force=force, with_pdf=pdf)
 
     def notify(
         self,
@@ -184,6 +187,7 @@ def read_logs(
     format: str | None = None,  # noqa: A002 -- the name of the option everywhere else
     workers: int | None = None,
     progress: Progress | None = None,
+    verdicts: str | Path | None = None,
 ) -> Case:
     """Read logs and judge every request in them.
 
@@ -193,6 +197,7 @@ def read_logs(
         format: name of a format; None detects it for each file.
         workers: processes; None decides by the size of the input.
         progress: called with the numbers of bytes and of records just read.
+        verdicts: ``verdicts.csv`` with attestations, in place of the one that the incident names.
 
     Returns:
         The case.
@@ -201,12 +206,14 @@ def read_logs(
         NoInputError: nothing was given, found or recognised.
         IncidentError: the incident file cannot be right.
     """
-    asked = load(incident)
-    own = Path(incident) if isinstance(incident, str | Path) else None
+    asked = with_verdicts(load(incident), Path(verdicts) if verdicts is not None else None)
+    own = [Path(item) for item in (incident, verdicts) if isinstance(item, str | Path)]
+    own += profile_files(Path(incident)) if isinstance(incident, str | Path) else []
     run = Run(
         arguments=arguments(paths, incident, format, workers),
         started_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         incident_file=incident_file(incident),
+        verdicts_file=own_file(verdicts) if verdicts is not None else None,
     )
     return read_inputs(expand(*paths, leave_out=own), asked, run, progress)
 

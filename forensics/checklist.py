@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.exposure import Check
+from forensics.exposure import Check, Validation
 from forensics.markers import Markers
 from forensics.verdicts import TRACED, flag
 from forensics.wording import count
@@ -18,7 +18,11 @@ _DELIVERED = pl.col("rung") == "delivered"
 
 
 def answer(
-    requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers, nameless: int
+    requests: pl.DataFrame,
+    epochs: pl.DataFrame,
+    markers: Markers,
+    nameless: int,
+    validations: list[Validation],
 ) -> list[Check]:
     """Return the five items with result and evidence.
 
@@ -27,6 +31,7 @@ def answer(
         epochs: capacity epochs.
         markers: canary records and what they show.
         nameless: lines of a hand-off cut short that no request explains.
+        validations: what checked each epoch that began with a changed setting.
     """
     prefill = epochs.filter(
         (pl.col("role") == "prefill")
@@ -38,7 +43,7 @@ def answer(
         _rejection(requests, nameless),
         _transfer(requests),
         _content(markers.records.height, markers.foreign),
-        _changes(epochs),
+        _changes(epochs, validations),
     ]
 
 
@@ -114,17 +119,21 @@ def _content(markers: int, foreign: int) -> Check:
     )
 
 
-def _changes(epochs: pl.DataFrame) -> Check:
+def _changes(epochs: pl.DataFrame, validations: list[Validation]) -> Check:
     later = epochs.filter(pl.col("effective_at") != pl.col("effective_at").min().over("node"))
     small = later.filter(
         (pl.col("role") == "prefill")
         & (pl.col("pool_tokens") < pl.col("context_tokens") * HEADROOM)
     ).height
+    failed = later.filter(~pl.col("gate").fill_null(value=True)).height
+    gated = sum(row.gate_at is not None for row in validations)
+    shown = validations and gated == len(validations)
     return Check(
         5,
         "The gate runs again on every capacity change: quantization, parallelism, batch size, "
         "CUDA graphs, model version",
-        "fail" if small else "not observable",
-        f"{later.height:,} later epochs; {small:,} prefill ones began with a pool below 1.25 x the "
-        "context; no record of a gate run is among the logs",
+        "fail" if small or failed else "pass" if shown else "not observable",
+        f"{count(len(validations), 'changed epoch')}, {gated:,} of them with a gate that passed "
+        f"after the change; {failed:,} gates failed; {small:,} later prefill epochs had a pool "
+        "below 1.25 x the context",
     )

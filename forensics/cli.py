@@ -12,6 +12,7 @@ import click
 from forensics._version import __version__
 from forensics.commands.say import say
 from forensics.errors import Exit, ForensicsError, place_of
+from forensics.shown import without_paths
 
 COMMANDS = (
     "canary",
@@ -28,7 +29,9 @@ COMMANDS = (
     "rules",
     "sample",
     "scope",
+    "sources",
     "timing",
+    "validate",
     "verify",
     "watch",
 )
@@ -71,12 +74,13 @@ def _misused(error: click.ClickException) -> int:
     text = io.StringIO()
     error.show(file=text)
     for line in text.getvalue().splitlines():
-        say(line, err=True)
+        # It quotes what was typed, and an address can hold a key anywhere behind its host.
+        say(without_paths(line), err=True)
     return Exit.USAGE
 
 
 def _interrupted() -> int:
-    click.echo("forensics: interrupted; nothing was written", err=True)
+    click.echo("forensics: interrupted; no output lies there half-written", err=True)
     return Exit.INTERRUPTED
 
 

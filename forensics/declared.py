@@ -127,6 +127,8 @@ COVERAGE = table(
     count("records"),
     flag("gap"),
     count("batches", "sequences"),
+    flag("unlogged", "thin"),
+    count("proved_elsewhere"),
 )
 
 UNREADABLE = table(

@@ -15,6 +15,7 @@ import polars as pl
 from msgspec import Struct
 
 from forensics import fields, schema
+from forensics.attribution.reasons import REASONS
 from forensics.declared import COMPARED, REASON_CODES, SEEN_HOPS
 from forensics.errors import PrivacyError
 from forensics.exposure import Exposure
@@ -24,6 +25,7 @@ from forensics.schema import CONFIG_KEYS, MECHANISMS, POPULATIONS, RUNGS, TIERS
 
 _PROBES = "probe or warm-up"
 _tier, _population = fields.one_of(TIERS), fields.one_of(POPULATIONS)
+_ALLOCATORS = schema.by_name(schema.CAPACITY_COLUMNS)["allocator"].codes
 _code = fields.matching("[a-z][a-z0-9_]{0,47}")
 
 
@@ -36,11 +38,19 @@ def _ignored(text: pl.Expr) -> pl.Expr:
     return fields.phrase(text) | (text == _PROBES)
 
 
+_CLOCK = (
+    *("rule", "jurisdiction", "role", "duty", "trigger", "duration", "calendar", "source"),
+    *("as_of", "reason", "note"),
+)
+"""What the file of rules and the incident file say of a clock."""
+
 RULES: dict[tuple[str, str], Rule] = {
     ("Tool", "name"): _stated,
     ("Tool", "version"): _stated,
     ("Case", "id"): _stated,
     ("Case", "title"): _stated,
+    ("Case", "supersedes"): _stated,
+    ("Case", "parameters_sha256"): fields.matching("(?:[0-9a-f]{64})?"),
     ("Scope", "models"): _stated,
     ("Scope", "window_start"): fields.STAMP,
     ("Scope", "window_end"): fields.STAMP,
@@ -102,18 +112,88 @@ RULES: dict[tuple[str, str], Rule] = {
     ("TimingCluster", "last_at"): fields.STAMP,
     ("TimingCluster", "nodes"): fields.identifier,
     ("TimingCluster", "reason"): fields.sentence,
+    ("TimingAlarm", "day"): fields.DAY,
+    ("Exposure", "early_warnings_clean"): fields.sentence,
+    ("EarlyWarning", "first_at"): fields.STAMP,
+    ("EarlyWarning", "sentence"): fields.sentence,
     ("Check", "requirement"): fields.sentence,
     ("Check", "evidence"): fields.sentence,
     ("NodeCoverage", "node"): fields.identifier,
     ("NodeCoverage", "hop"): fields.one_of(SEEN_HOPS),
     ("NodeCoverage", "first_at"): fields.STAMP,
     ("NodeCoverage", "last_at"): fields.STAMP,
+    ("ShareBound", "method"): fields.sentence,
+    ("ShareBound", "sentence"): fields.sentence,
+    ("ErrorRate", "situation"): fields.sentence,
+    ("ErrorRate", "precision"): fields.sentence,
+    ("ErrorRate", "recall"): fields.sentence,
+    ("ErrorRate", "sure"): fields.sentence,
+    ("ErrorRate", "covered"): fields.sentence,
+    ("Validated", "sentence"): fields.sentence,
+    ("Neighbour", "choice"): fields.sentence,
+    ("Hole", "hour"): fields.STAMP,
+    ("Review", "request_id"): fields.identifier,
+    ("Review", "tenant_id"): fields.named,
+    ("Review", "reviewer_role"): fields.matching("[a-z][a-z0-9_-]{0,31}"),
+    ("Review", "reviewed_at"): fields.STAMP,
+    ("Review", "method"): fields.identifier,
+    ("Cliff", "node"): fields.identifier,
+    ("Cliff", "hop"): fields.one_of(SEEN_HOPS),
+    ("Cliff", "at"): fields.STAMP,
+    ("HeatCell", "node"): fields.identifier,
+    ("HeatCell", "hop"): fields.one_of(SEEN_HOPS),
+    ("HeatCell", "at"): fields.STAMP,
     ("ClockPair", "first"): fields.identifier,
     ("ClockPair", "second"): fields.identifier,
     ("FormatCount", "format"): fields.matching("[a-z][a-z0-9 +:-]{0,95}"),
     ("FormatCount", "ignored"): _ignored,
     ("FormatCount", "unreadable"): fields.phrase,
     ("FormatCount", "bad_values"): fields.column,
+    ("Property", "requirement"): fields.sentence,
+    ("Property", "evidence"): fields.sentence,
+    ("Validation", "node"): fields.identifier,
+    ("Validation", "changed_at"): lambda text: fields.STAMP(text) | (text == ""),
+    ("Validation", "changed"): fields.sentence,
+    ("Validation", "gate_at"): fields.STAMP,
+    ("Validation", "canary_at"): fields.STAMP,
+    ("Validation", "reason"): fields.sentence,
+    ("PoolAudit", "pool"): _stated,
+    ("PoolAudit", "owner"): _stated,
+    ("PoolAudit", "evidence"): _stated,
+    ("PoolCost", "role"): fields.one_of(("prefill", "decode", "unified", "unknown")),
+    ("PoolCost", "sentence"): fields.sentence,
+    ("Trigger", "tenant_id"): fields.named,
+    ("Trigger", "first_at"): fields.STAMP,
+    ("Trigger", "last_at"): fields.STAMP,
+    ("Trigger", "patterns"): fields.one_of(("near_limit", "same_length", "most_in_hour")),
+    ("TriggerDay", "day"): fields.DAY,
+    ("TriggerDay", "tenant_id"): fields.named,
+    ("Deliberate", "sentence"): fields.sentence,
+    ("Deliberate", "searched"): fields.sentence,
+    ("Deliberate", "blind"): fields.sentence,
+    **{("Clock", name): _stated for name in _CLOCK},
+    ("Clock", "started_at"): fields.STAMP,
+    ("Clock", "due_at"): fields.STAMP,
+    ("Clock", "done_at"): fields.STAMP,
+    ("Clocks", "rules_sha256"): fields.matching("(?:[0-9a-f]{64})?"),
+    ("Clocks", "rules_as_of"): fields.matching(r"(?:\d{4}-\d\d-\d\d)?"),
+    ("Clocks", "warnings"): fields.sentence,
+    ("Compared", "name"): fields.sentence,
+    ("Compared", "published"): _stated,
+    ("Compared", "found"): fields.sentence,
+    ("Compared", "note"): fields.sentence,
+    ("Containment", "step"): fields.sentence,
+    ("Containment", "at"): fields.STAMP,
+    ("Containment", "evidence"): fields.sentence,
+    ("Attribution", "sentence"): fields.sentence,
+    ("SourceRank", "node"): fields.identifier,
+    ("SourceRank", "since"): fields.STAMP,
+    ("SourceRank", "allocator"): fields.one_of(_ALLOCATORS),
+    ("SourceRank", "reasons"): fields.one_of(REASONS.values()),
+    ("PageOwner", "tenant_id"): fields.named,
+    ("OwnedPages", "request_id"): fields.identifier,
+    ("OwnedPages", "decode_node"): fields.identifier,
+    ("Spread", "sentence"): fields.sentence,
     ("Limitation", "code"): _code,
     ("Limitation", "sentence"): fields.sentence,
 }

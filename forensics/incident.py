@@ -20,12 +20,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from forensics import schema
+from forensics.attestations.record import Attestation
 from forensics.errors import IncidentError
 from forensics.sources.profiles.shape import Profile
 
 NonNegative = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(gt=0, le=1)]
+Answer = Literal["shown", "assumed", "no"]
+DURATION = r"^(P[0-9]+[DM]|PT[0-9]+H|P[0-9]+BD)$"
+"""Hours, days, months, or days of the working week: ``PT72H``, ``P30D``, ``P1M``, ``P4BD``."""
 
 
 class Case(Struct, frozen=True):
@@ -33,6 +37,9 @@ class Case(Struct, frozen=True):
 
     id: str = "unnamed"
     title: str = ""
+    revision: Positive = 1
+    supersedes: str = ""
+    """Why this revision takes the place of the one before."""
 
 
 class Scope(Struct, frozen=True):
@@ -90,12 +97,47 @@ class DeclaredCapacity(Struct, frozen=True):
 
 
 class Pool(Struct, frozen=True):
-    """One shared pool of the inventory, for the audit."""
+    """One shared pool of the inventory, for the audit.
+
+    An answer is ``shown`` only with the ``evidence`` that shows it; by itself it is assumed.
+    """
 
     name: str
     owner: str = ""
+    size: NonNegative | None = None
     largest_request: NonNegative | None = None
     damage: Annotated[int, Meta(ge=1, le=5)] | None = None
+    covers_largest: Answer = "assumed"
+    rejects_first: Answer = "assumed"
+    receiver_verifies: Answer = "assumed"
+    evidence: str = ""
+
+
+class Clock(Struct, frozen=True):
+    """Whether a legal rule applies, as a person decided; ``duration`` is of a contract's clause.
+
+    ``rule`` is an id of the file of rules, or the name of a clause with its own duration.
+    """
+
+    rule: str
+    applies: Literal["yes", "no", "assess"]
+    reason: str = ""
+    started: datetime | None = None
+    done: datetime | None = None
+    duration: Annotated[str, Meta(pattern=DURATION)] | None = None
+
+
+class Published(Struct, frozen=True):
+    """Figures that were published of the incident; the report sets its own beside them."""
+
+    threshold_tokens: NonNegative | None = None
+    pool_tokens: NonNegative | None = None
+    context_tokens: NonNegative | None = None
+    responses: NonNegative | None = None
+    tenants: NonNegative | None = None
+    first: datetime | None = None
+    last: datetime | None = None
+    fixed_version: str | None = None
 
 
 class Incident(Struct, frozen=True):
@@ -109,6 +151,10 @@ class Incident(Struct, frozen=True):
     columns: dict[str, str] = {}
     capacity: tuple[DeclaredCapacity, ...] = ()
     pool: tuple[Pool, ...] = ()
+    clock: tuple[Clock, ...] = ()
+    published: Published = Published()
+    attestations: tuple[Attestation, ...] = ()
+    """Of the file that ``[case] verdicts`` names: what reviewers attested."""
 
     @property
     def window_us(self) -> tuple[int, int] | None:
@@ -139,6 +185,7 @@ def load(source: Incident | Path | str | None) -> Incident:
     path = Path(source)
     try:
         document = _with_profiles(tomllib.loads(path.read_text(encoding="utf-8")), path.parent)
+        document = _with_verdicts(document, path.parent)
     except OSError as error:
         raise IncidentError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -161,10 +208,41 @@ def _with_profiles(document: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**document, "logs": {**logs, "profiles": [_profile(item, folder) for item in named]}}
 
 
+def _with_verdicts(document: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the document with the attestations of the file that ``[case] verdicts`` names."""
+    case = document.get("case")
+    name = case.get("verdicts") if isinstance(case, dict) else None
+    if not isinstance(case, dict) or not isinstance(name, str):
+        return document
+    rest = {key: value for key, value in case.items() if key != "verdicts"}
+    return {**document, "case": rest, "attestations": attestations_of(folder / name)}
+
+
+def attestations_of(path: Path) -> list[dict[str, Any]]:
+    """Return the attestations of ``verdicts.csv`` as plain objects."""
+    from forensics.attestations.read import read  # few incidents have some
+
+    return [msgspec.to_builtins(row) for row in read(path)]
+
+
+def with_verdicts(incident: Incident, path: Path | None) -> Incident:
+    """Return an incident with the attestations of a file instead of its own.
+
+    Raises:
+        IncidentError: the file cannot be right.
+    """
+    if path is None:
+        return incident
+    rows = msgspec.convert(attestations_of(path), tuple[Attestation, ...])
+    return msgspec.structs.replace(incident, attestations=rows)
+
+
 def profile_files(path: Path) -> list[Path]:
-    """Return the files of profiles that a readable incident file names, in its order."""
-    logs = tomllib.loads(path.read_text(encoding="utf-8")).get("logs", {})
-    return [path.parent / item for item in logs.get("profiles", ()) if isinstance(item, str)]
+    """Return the files, of profiles and of verdicts, that a readable incident file names."""
+    document = tomllib.loads(path.read_text(encoding="utf-8"))
+    profiles = document.get("logs", {}).get("profiles", ())
+    named = [*profiles, document.get("case", {}).get("verdicts")]
+    return [path.parent / item for item in named if isinstance(item, str)]
 
 
 def _profile(item: Any, folder: Path) -> Any:
@@ -215,6 +293,11 @@ def _check(incident: Incident) -> None:
         _aware(getattr(incident.timeline, name.name), f"timeline.{name.name}")
     for row in incident.capacity:
         _aware(row.effective_at, "capacity.effective_at")
+    for clock in incident.clock:
+        _aware(clock.started, "clock.started")
+        _aware(clock.done, "clock.done")
+    for end in ("first", "last"):
+        _aware(getattr(incident.published, end), f"published.{end}")
 
 
 def _aware(moment: datetime | None, where: str) -> None:

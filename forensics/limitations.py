@@ -19,7 +19,8 @@ _ALWAYS = {
     "counts and times, or attested by others. Only an attestation or a canary makes it confirmed.",
     "pages_not_logged": "No log names pages. Sources are the tenants whose requests ran on the "
     "same decode rank before the read (co-residency); that a tenant is listed does not show that "
-    "its data was read, and which pages were reused is not modelled here.",
+    "its data was read. Where reservations and releases are logged, the reuse of pages is replayed "
+    "from them: what is named so is what a model says, and no log.",
     "unlogged_requests": "A request of which no record is left in these logs cannot be counted.",
     "one_trigger": "Ruled out means ruled out for this trigger. Other faults that mix data of "
     "requests leave other traces and were not looked for.",
@@ -77,6 +78,9 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
         yield Limitation("lines_unexplained", sentence)
     for sentence in blind.sentences(analysis.timing.sources):
         yield Limitation("timing_blind", sentence)
+    hits = analysis.markers.unmatched
+    if hits:
+        yield Limitation("marker_unmatched", f"{count(hits, 'foreign marker')} {_UNMATCHED}")
     hours = analysis.coverage.unlogged
     if hours:
         yield Limitation("work_unlogged", f"{count(hours, 'node hour')} {_UNLOGGED}")
@@ -135,6 +139,11 @@ _SIGNAL = {
 _UNEXPLAINED = (
     "of prefill that show a hand-off cut short and fit no request in these logs. They count in "
     "the upper bound; since they name nobody, no tenant can be told of them."
+)
+_UNMATCHED = (
+    "named by a canary record under the id of a request that was logged more than a minute away, "
+    "or of several requests. An id that was used again confirms nobody: these requests are judged "
+    "by their logs alone."
 )
 _UNLOGGED = (
     "with batch lines and no record of a request: what ran there was not logged, and is in no "

@@ -16,6 +16,7 @@ import msgspec
 
 from forensics._version import __version__
 from forensics.analysis import Analysis
+from forensics.build import build
 from forensics.evidence.hashes import digest
 from forensics.exposure import Exposure
 from forensics.incident import Incident, profile_files
@@ -24,7 +25,7 @@ from forensics.sources.files import STDIN, as_text
 from forensics.sources.overlap import LeftOut
 from forensics.sources.reading import FileFacts
 
-DEPENDENCIES = ("polars", "pyarrow", "msgspec", "zstandard", "jinja2", "plotly", "click")
+DEPENDENCIES = ("polars", "pyarrow", "msgspec", "zstandard", "jinja2", "plotly", "click", "pyyaml")
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Run:
     started_at: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     incident_file: dict[str, Any] | None = None
+    verdicts_file: dict[str, Any] | None = None
     held: dict[int, Stored] = field(default_factory=dict)
     """Inputs that an evidence set holds, by their number."""
     left_out: list[LeftOut] = field(default_factory=list)
@@ -65,6 +67,11 @@ def incident_file(incident: Incident | str | Path | None) -> dict[str, Any] | No
     return {**_own_file(str(incident), path), "profiles": profiles}
 
 
+def own_file(path: str | Path) -> dict[str, Any]:
+    """Return name, place and hash of a file that was given beside the logs."""
+    return _own_file(str(path), Path(path))
+
+
 def _own_file(name: str, path: Path) -> dict[str, Any]:
     facts = msgspec.to_builtins(digest(path))
     return {"name": as_text(name), "path": as_text(str(path.resolve())), **facts}
@@ -80,6 +87,7 @@ def manifest(analysis: Analysis, exposure: Exposure, run: Run) -> dict[str, Any]
         "arguments": run.arguments,
         "incident": msgspec.to_builtins(analysis.incident),
         "incident_file": run.incident_file,
+        "verdicts_file": run.verdicts_file,
         "inputs": [_input(facts, analysis) | _place(facts, run) for facts in analysis.files],
         "left_out": [asdict(item) for item in run.left_out],
         "counts": [msgspec.to_builtins(count) for count in exposure.read],
@@ -91,7 +99,7 @@ def manifest(analysis: Analysis, exposure: Exposure, run: Run) -> dict[str, Any]
 def made_by() -> dict[str, Any]:
     """Return what made a folder: the tool, the interpreter, the packages it works with."""
     return {
-        "tool": {"name": "forensics", "version": __version__},
+        "tool": {"name": "forensics", "version": __version__, "build": build()},
         "python": platform.python_version(),
         "platform": f"{sys.platform}-{platform.machine()}",
         "dependencies": {name: metadata.version(name) for name in DEPENDENCIES},

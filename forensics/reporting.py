@@ -11,10 +11,11 @@ from forensics import declared, tables
 from forensics import exposure as doc
 from forensics.coverage import hours_covered
 from forensics.encode import csv_bytes, parquet_bytes
+from forensics.evidence.madeby import typst_version
 from forensics.evidence.seal import seal
 from forensics.manifest import manifest
 from forensics.output import refuse_inputs, whole_folder, write_private
-from forensics.report.html import render
+from forensics.report import html, markdown, pdf
 from forensics.sources.files import STDIN, as_text
 
 if TYPE_CHECKING:
@@ -32,23 +33,32 @@ class Report:
         return f"{self.folder / 'report.html'}: {self.exposure.headline.sentence}"
 
 
-def write_report(case: Case, out: Path, *, force: bool = False) -> Report:
+def write_report(case: Case, out: Path, *, force: bool = False, with_pdf: bool = False) -> Report:
     """Write all files of a report into ``out``; see :meth:`forensics.Case.report`."""
+    if with_pdf:
+        pdf.require()
     refuse_inputs(out, [facts.name for facts in case.analysis.files if facts.name != STDIN])
     with whole_folder(out, force=force) as folder:
         begun = time.perf_counter()
         exposure = case.exposure()
-        files = {**_documents(exposure), **_tables(case, exposure)}
+        files = {**_documents(exposure, with_pdf=with_pdf), **_tables(case, exposure)}
         case.run.seconds["write"] = time.perf_counter() - begun
         for name, data in files.items():
             write_private(folder / name, data)
-        case.run.arguments |= {"command": "report", "out": as_text(str(out)), "force": force}
+        own = {"command": "report", "out": as_text(str(out)), "force": force, "pdf": with_pdf}
+        case.run.arguments |= own | ({"typst": typst_version()} if with_pdf else {})
         seal(folder, manifest(case.analysis, exposure, case.run))
     return Report(out, exposure)
 
 
-def _documents(exposure: doc.Exposure) -> dict[str, bytes]:
-    return {"report.json": doc.encode(exposure), "report.html": render(exposure)}
+def _documents(exposure: doc.Exposure, *, with_pdf: bool) -> dict[str, bytes]:
+    return {
+        "report.json": doc.encode(exposure),
+        "report.schema.json": doc.json_schema(),
+        "report.html": html.render(exposure),
+        "report.md": markdown.render(exposure),
+        **({"report.pdf": pdf.render(exposure)} if with_pdf else {}),
+    }
 
 
 def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:

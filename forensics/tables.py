@@ -11,6 +11,7 @@ from forensics import declared, schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.bounds.arithmetic import METHOD
 from forensics.capacity import BEGINNING, END
+from forensics.direction import receives
 from forensics.exposure import Exposure
 from forensics.notices.identity import notice_id
 from forensics.observations import ensure
@@ -124,9 +125,21 @@ def coverage(analysis: Analysis) -> pl.DataFrame:
     """Records per node, hop and hour; ``gap`` marks hours that are missing.
 
     Batches and sequences are of batch lines: hours with some and no record were not logged.
+    Rows without a node count the requests that other hops prove and no log of the hop holds.
     """
-    names = ("records", "gap", "batches", "sequences")
-    return analysis.coverage.hours.select("node", "hop", as_time("hour"), *names)
+    names = ("records", "gap", "batches", "sequences", "unlogged", "thin")
+    lost = analysis.holes.lacking.group_by("hop", "hour").agg(
+        pl.len().cast(pl.Int64).alias("proved_elsewhere")
+    )
+    lost = lost.with_columns(node=pl.lit(None, dtype=pl.String))
+    keys = ["node", "hop", "hour"]
+    rows = analysis.coverage.hours.join(lost, on=keys, how="full", coalesce=True, nulls_equal=True)
+    rows = rows.with_columns(
+        *(pl.col(name).fill_null(0) for name in ("records", "batches", "sequences")),
+        *(pl.col(name).fill_null(value=False) for name in ("gap", "unlogged", "thin")),
+        pl.col("proved_elsewhere").fill_null(0),
+    ).sort(keys, nulls_last=False)
+    return rows.select("node", "hop", as_time("hour"), *names, "proved_elsewhere")
 
 
 def unreadable(analysis: Analysis) -> pl.DataFrame:
@@ -168,7 +181,7 @@ def notifications(
     exposure: Exposure, requests: pl.DataFrame, covered: float | None
 ) -> pl.DataFrame:
     """One row per tenant and population with what a notice has to state."""
-    sent = _delivered(requests)
+    sent = _delivered(requests.filter(receives(exposure.scope.mechanism)))
     rows = []
     for tenant in (*exposure.recipients, *exposure.sources):
         low = tenant.n_confirmed + tenant.n_probable
@@ -195,7 +208,7 @@ def notifications(
                 "bound_high": low + tenant.n_possible + tenant.n_not_assessable,
                 "bound_method": METHOD,
                 "template_id": f"{tenant.population}-{tenant.tier}-1",
-                "revision": 1,
+                "revision": exposure.case.revision,
             }
         )
     return pl.DataFrame(rows, schema=declared.NOTIFICATIONS.dtypes, orient="row")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import schema
-from forensics.arrivals import EARLIEST
+from forensics.arrivals import EARLIEST, LONGEST
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
 from forensics.findings import FINDINGS, Finding
@@ -49,6 +49,10 @@ COMPLETE = (_any("clears", "full_transfer")) | (flag("full_transfer") & ~flag("s
 """As many pages say nothing of the end of the last one, where prefill counted fewer tokens."""
 
 
+BESIDE = flag("co_resident") & ~(OVER_AND_FAST & ~CAPPED & ~flag("not_disaggregated") & ~COMPLETE)
+"""It ran where others wrote: no completeness of its own hand-off undoes that."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """One line of the decision order: the first whose condition holds decides."""
@@ -61,9 +65,12 @@ class Rule:
 ORDER: tuple[Rule, ...] = (
     Rule("out of scope", "ruled_out", flag("out_of_scope")),
     Rule("foreign content shown", "confirmed", _any("attested")),
+    Rule("own content shown", "ruled_out", flag("attested_own")),
+    Rule("wrote, delivered or not", "possible", flag("undelivered_write")),
     Rule("nothing delivered", "ruled_out", flag("not_delivered")),
     Rule("direct evidence, with a doubt", "possible", DIRECT & CAPPED),
     Rule("direct evidence", "probable", DIRECT),
+    Rule("ran beside a write", "possible", BESIDE),
     Rule("no hand-off", "ruled_out", flag("not_disaggregated")),
     Rule("complete hand-off", "ruled_out", COMPLETE & ~flag("joined_by_inference")),
     Rule("over the limit and too fast", "probable", OVER_AND_FAST & ~CAPPED),
@@ -149,10 +156,10 @@ def _judged(
 
 
 def _doubted() -> list[pl.Expr]:
-    """What clears a request by a gateway's figures does not where its format is unverified."""
+    """Figures of a gateway clear nobody where its format is unverified, or logs have a hole."""
     doubt, stopped = flag("unverified_format"), flag("not_delivered")
     kept = {
-        "below_limit": flag("below_limit") & ~doubt,
+        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap"),
         "not_delivered": stopped & ~doubt,
         "delivery_unknown": flag("delivery_unknown") | (stopped & doubt),
     }
@@ -180,6 +187,7 @@ def _decided() -> pl.Expr:
 def _rung() -> pl.Expr:
     """The highest rung of the ladder that is shown; null outside the scope."""
     triggered = DIRECT | TRACED | (flag("over_limit") & ~flag("not_disaggregated"))
+    triggered = triggered | flag("co_resident")
     delivered = DELIVERED.fill_null(value=False)
     return (
         pl.when(flag("out_of_scope"))
@@ -211,8 +219,10 @@ def _scoped(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl
     if incident.window_us is not None:
         start, end = incident.window_us
         first = pl.min_horizontal(at, EARLIEST) if EARLIEST in requests.columns else at
-        after, unknown = first >= end + margin, (late & (at >= end - margin)).fill_null(value=False)
-        outside = ((at < start - margin) | (after & ~late)).fill_null(value=False)
+        long_after = at >= end + margin + LONGEST
+        after = pl.when(late).then(long_after).otherwise(first >= end + margin)
+        outside = ((at < start - margin) | after).fill_null(value=False)
+        unknown = (late & (at >= end - margin) & ~long_after).fill_null(value=False)
         edge = pl.min_horizontal((at - start).abs(), (at - end).abs())
         near = ((margin > 0) & (edge <= margin)).fill_null(value=False)
     return requests.with_columns(
@@ -246,7 +256,9 @@ def _missing() -> pl.Expr:
 
 _NOTEWORTHY = (
     DIRECT
+    | flag("attested_own")
     | TRACED
+    | flag("co_resident")
     | flag("late_release")
     | flag("too_fast")
     | flag("metadata_collision")

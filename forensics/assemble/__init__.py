@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterable
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -14,49 +13,52 @@ from forensics import checklist, schema, tables
 from forensics import exposure as doc
 from forensics._version import __version__
 from forensics.analysis import REQUEST_ORDER, Analysis
-from forensics.bounds.arithmetic import arithmetic
-from forensics.bounds.rates import rates
-from forensics.bounds.sampled import sampled
+from forensics.assemble import timing
+from forensics.assemble.attested import reviews
+from forensics.assemble.bounds import error_rates, shares
+from forensics.assemble.clocks import clocks
+from forensics.assemble.compared import compared
+from forensics.assemble.containment import containment
+from forensics.assemble.coverage import ends, heat, holes, reach
+from forensics.assemble.deliberate import deliberate
+from forensics.assemble.differences import differences
+from forensics.assemble.headline import headline, received
+from forensics.assemble.isolation import validations
+from forensics.assemble.pools import audit, limit_costs, pool_costs
+from forensics.assemble.populations import populations
+from forensics.assemble.properties import properties
+from forensics.assemble.sensitivity import sensitivity
+from forensics.assemble.sources import attribution
 from forensics.columns import ensure
-from forensics.declared import COMPARED
 from forensics.exposure import stamp
 from forensics.findings import FINDINGS
 from forensics.incident import Incident, Timeline, micros
-from forensics.incomplete import LINES, UNEXPLAINED, incomplete
 from forensics.limitations import limitations
-from forensics.ongoing import ongoing
-from forensics.recipients import recipients, sources
 from forensics.schema import AFFECTED_TIERS, TIERS, by_name
 from forensics.timing import percentiles
 from forensics.verdicts import DECISIVE, flag
-from forensics.wording import count
 
 POINTS = 5_000
 """Points of the picture at the most, evenly spaced in time; the tables hold all."""
-
-TIER_MEANING = {
-    "confirmed": "an attestation or a canary marker shows foreign content",
-    "probable": "direct evidence that decode read pages this request had not written",
-    "possible": "could have been affected and cannot be excluded",
-    "ruled_out": "a necessary condition is shown to be false",
-    "not_assessable": "a value needed to decide is missing; counted in the upper bound",
-}
 
 
 def assemble(analysis: Analysis) -> doc.Exposure:
     """Return the document of an analysis."""
     rows = analysis.requests
     affected = tables.affected(rows)
-    found_recipients = recipients(rows)
-    found_sources = sources(analysis.pairs, analysis.resident, affected)
+    found_recipients, found_sources = populations(analysis)
     read = _read(analysis)
     epochs = _epochs(analysis)
+    validated = validations(analysis)
+    nameless = analysis.traces.unexplained().height
+    checks = checklist.answer(rows, analysis.capacity.epochs, analysis.markers, nameless, validated)
+    head = headline(analysis, found_recipients, found_sources, read)
     return doc.Exposure(
         tool=doc.Tool("forensics", __version__),
-        case=doc.Case(analysis.incident.case.id, analysis.incident.case.title),
+        case=_case(analysis.incident),
         scope=_scope(analysis.incident),
         timeline=_timeline(analysis.incident, affected),
-        headline=_headline(analysis, affected, found_recipients, found_sources, read),
+        headline=head,
         funnel=_funnel(rows),
         epochs=epochs,
         changes=_changes(analysis),
@@ -69,14 +71,39 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         reasons=_reasons(rows),
         missing=_missing(rows),
         prefill_times=_prefill_times(rows),
-        checklist=checklist.answer(
-            rows, analysis.capacity.epochs, analysis.markers, analysis.traces.unexplained().height
-        ),
+        checklist=checks,
         coverage=_coverage(analysis),
+        reach=reach(analysis),
+        holes=holes(analysis),
+        cliffs=ends(analysis),
+        heat=heat(analysis),
+        sensitivity=sensitivity(analysis),
+        share_bounds=shares(analysis, received(rows, analysis.incident.trigger.mechanism)),
+        validated=error_rates(),
+        reviews=reviews(analysis),
         read=read,
         limitations=limitations(analysis),
         clock_pairs=[doc.ClockPair(**row) for row in analysis.clock_pairs.iter_rows(named=True)],
         timing_clusters=_clusters(analysis),
+        **timing.sections(analysis),
+        properties=properties(analysis),
+        validations=validated,
+        pools=audit(analysis, checks),
+        limit_costs=limit_costs(analysis),
+        pool_costs=pool_costs(analysis),
+        deliberate=deliberate(analysis),
+        clocks=clocks(analysis.incident, head.ongoing.last_record_at),
+        published=compared(analysis),
+        containment=containment(analysis),
+        attribution=attribution(analysis),
+    )
+
+
+def _case(incident: Incident) -> doc.Case:
+    asked = msgspec.json.encode(incident, order="sorted")
+    own = incident.case
+    return doc.Case(
+        own.id, own.title, own.revision, own.supersedes, hashlib.sha256(asked).hexdigest()
     )
 
 
@@ -107,89 +134,6 @@ def _timeline(incident: Incident, affected: pl.DataFrame) -> list[doc.Moment]:
 
 def _int(value: Any) -> int:
     return int(value)
-
-
-def _counts(rows: pl.DataFrame) -> dict[str, int]:
-    return {str(tier): int(n) for tier, n in rows.select("tier").group_by("tier").len().iter_rows()}
-
-
-def _headline(
-    analysis: Analysis,
-    affected: pl.DataFrame,
-    found_recipients: list[doc.Tenant],
-    found_sources: list[doc.Tenant],
-    read: list[doc.FormatCount],
-) -> doc.Headline:
-    rows = analysis.requests
-    counts = _counts(rows)
-    delivered = _counts(rows.filter(pl.col("rung") == "delivered"))
-    told = [t for t in found_recipients if t.tier in AFFECTED_TIERS]
-    unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
-    unreadable = sum(sum(item.unreadable.values()) for item in read)
-    times = affected["received_at"].drop_nulls()
-    return doc.Headline(
-        sentence=_sentence(counts, told, rows.height),
-        direction=_direction(analysis.incident.trigger.mechanism),
-        tiers=[
-            doc.TierCount(tier, counts.get(tier, 0), delivered.get(tier, 0), TIER_MEANING[tier])
-            for tier in TIERS
-        ],
-        recipients=sum(1 for t in told if t.tenant_id is not None),
-        recipients_unknown_tenant=unknown,
-        sources=sum(1 for t in found_sources if t.tenant_id is not None and not t.same_tenant_only),
-        first_affected_at=stamp(_int(times.min())) if len(times) else None,
-        last_affected_at=stamp(_int(times.max())) if len(times) else None,
-        ongoing=ongoing(analysis),
-        bound=arithmetic(
-            counts,
-            {
-                "unreadable records": unreadable,
-                "gateway records that pair with no engine record": analysis.unpaired,
-                "canary hits in requests that no log holds": analysis.markers.unlogged,
-                **{
-                    f"{line}s {UNEXPLAINED}": analysis.traces.left(kind)
-                    for kind, line in LINES.items()
-                },
-            },
-            analysis.incident.logs.sampling_rate,
-        ),
-        incomplete=incomplete(analysis),
-        further_bounds=sampled(
-            counts.get("confirmed", 0) + counts.get("probable", 0),
-            analysis.incident.logs.sampling_rate,
-        ),
-        rates=rates(rows),
-    )
-
-
-def _sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
-    affected = sum(counts.get(tier, 0) for tier in AFFECTED_TIERS)
-    named = sum(1 for t in told if t.tenant_id is not None)
-    nameless = any(t.tenant_id is None for t in told)
-    if not affected:
-        return f"No affected response was found among {count(total, 'request')}."
-    parts = [f"{counts[tier]:,} {tier}" for tier in AFFECTED_TIERS if counts.get(tier)]
-    to = f"to {count(named, 'tenant')}"
-    if nameless:
-        to += " and to requests without a tenant" if named else ""
-        to = to if named else "to requests without a tenant"
-    found, among = count(affected, "affected response"), count(total, "request")
-    return f"{found} ({', '.join(parts)}) {to}, among {among}."
-
-
-_DIRECTIONS = {
-    "read": "Data of {source} could appear in responses to {recipient}.",
-    "write": "Data of {recipient} could appear in responses to {source}.",
-    "unknown": "The direction is not settled: data of {source} could appear in responses to "
-    "{recipient}, or the reverse.",
-}
-
-
-def _direction(mechanism: str) -> str:
-    """Return the sentence about direction; it is never written by hand."""
-    return _DIRECTIONS[mechanism].format(
-        source="the tenants listed as sources", recipient="the tenants listed as recipients"
-    )
 
 
 def _funnel(rows: pl.DataFrame) -> list[doc.Step]:
@@ -238,34 +182,14 @@ def _changes(analysis: Analysis) -> list[doc.Change]:
     for (node,), rows in analysis.capacity.epochs.sort("node", "effective_at").group_by(
         "node", maintain_order=True
     ):
-        own = list(rows.iter_rows(named=True))
-        for before, after in pairwise(own):
-            for name, old, new in _differences(before, after):
+        known: dict[str, Any] = {}
+        for row in rows.iter_rows(named=True):
+            for name, old, new in differences(known, row):
                 found.append(
-                    doc.Change(str(node), stamp(after["effective_at"]) or "", name, old, new)
+                    doc.Change(str(node), stamp(row["effective_at"]) or "", name, old, new)
                 )
+            known |= {name: value for name, value in row.items() if value is not None}
     return found
-
-
-def _differences(
-    before: dict[str, Any], after: dict[str, Any]
-) -> Iterable[tuple[str, str | None, str | None]]:
-    for name in COMPARED:
-        if before[name] != after[name]:
-            yield name, _text(before[name]), _text(after[name])
-    old, new = _settings(before["config"]), _settings(after["config"])
-    for key in sorted(old | new):
-        if old.get(key) != new.get(key):
-            yield key, old.get(key), new.get(key)
-
-
-def _settings(config: str | None) -> dict[str, str]:
-    pairs = (part.partition("=") for part in (config or "").split(";") if part)
-    return {key: value for key, _, value in pairs}
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else str(value)
 
 
 def _points(rows: pl.DataFrame) -> list[doc.Point]:
@@ -374,7 +298,7 @@ def _clusters(analysis: Analysis) -> list[doc.TimingCluster]:
 
 def _coverage(analysis: Analysis) -> list[doc.NodeCoverage]:
     names = ("node", "hop", "first_at", "last_at", "records", "hours", "hours_with_records", "gaps")
-    work = ("batches", "sequences", "unlogged_hours")
+    work = ("batches", "sequences", "unlogged_hours", "thin_hours")
     return [
         doc.NodeCoverage(node, hop, stamp(first), stamp(last), *counts)
         for node, hop, first, last, *counts in analysis.coverage.nodes.select(

@@ -41,6 +41,11 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+verdicts_option = click.option(
+    "--verdicts", type=click.Path(dir_okay=False), help="verdicts.csv: what reviewers attested"
+)
+
+
 def case_of(reading: dict[str, Any]) -> Case:
     """Read the logs that the options name, with progress on stderr."""
     from forensics.case import read_logs
@@ -58,6 +63,7 @@ def case_of(reading: dict[str, Any]) -> Case:
             format=reading["format_name"],
             workers=reading["workers"],
             progress=bar.advance,
+            verdicts=reading.get("verdicts"),
         )
 
 

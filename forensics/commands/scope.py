@@ -7,11 +7,19 @@ from typing import Any
 
 import click
 
-from forensics.commands.options import case_of, exit_of, plain, reading_options, summary
+from forensics.commands.options import (
+    case_of,
+    exit_of,
+    plain,
+    reading_options,
+    summary,
+    verdicts_option,
+)
 
 
 @click.command()
 @reading_options
+@verdicts_option
 def scope(as_json: bool, fail_on: str | None, **reading: Any) -> int:
     """List the affected requests of LOGS."""
     from forensics import declared

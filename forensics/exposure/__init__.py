@@ -14,6 +14,65 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
+from forensics.exposure.attested import Review
+from forensics.exposure.bounds import ErrorRate, ShareBound, Validated
+from forensics.exposure.clocks import Clock, Clocks, Compared, Containment
+from forensics.exposure.coverage import Cliff, Heat, HeatCell, Hole, HopReach
+from forensics.exposure.deliberate import Deliberate, Trigger, TriggerDay
+from forensics.exposure.isolation import LimitCost, PoolAudit, PoolCost, Property, Validation
+from forensics.exposure.sensitivity import Neighbour
+from forensics.exposure.sources import (
+    Attribution,
+    LookBack,
+    OwnedPages,
+    PageOwner,
+    SourceRank,
+    Spread,
+)
+from forensics.exposure.timing import (
+    EarlyWarning,
+    TimingAlarm,
+    TimingBand,
+    TimingCell,
+    TimingCluster,
+)
+
+__all__ = [
+    "Attribution",
+    "Cliff",
+    "Clock",
+    "Clocks",
+    "Compared",
+    "Containment",
+    "Deliberate",
+    "EarlyWarning",
+    "ErrorRate",
+    "Heat",
+    "HeatCell",
+    "Hole",
+    "HopReach",
+    "LimitCost",
+    "LookBack",
+    "Neighbour",
+    "OwnedPages",
+    "PageOwner",
+    "PoolAudit",
+    "PoolCost",
+    "Property",
+    "Review",
+    "ShareBound",
+    "SourceRank",
+    "Spread",
+    "TimingAlarm",
+    "TimingBand",
+    "TimingCell",
+    "TimingCluster",
+    "Trigger",
+    "TriggerDay",
+    "Validated",
+    "Validation",
+]
+
 SCHEMA_VERSION = 1
 OPEN_END = 2**62
 """Magnitude in microseconds that stands for an open end of time."""
@@ -30,10 +89,14 @@ class Tool(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """Name of the case."""
+    """Name of the case, its revision, and a hash of everything that was asked."""
 
     id: str
     title: str
+    revision: int = 1
+    supersedes: str = ""
+    """Why this revision takes the place of the one before, as stated."""
+    parameters_sha256: str = ""
 
 
 class Scope(Struct, frozen=True):
@@ -254,22 +317,6 @@ class PrefillTime(Struct, frozen=True):
     long_context: bool
 
 
-class TimingCluster(Struct, frozen=True):
-    """Requests whose prefill times are out of all expectation and that belong together.
-
-    ``median_ratio`` is the time seen over the time expected.
-    """
-
-    cluster: int
-    kind: Literal["leak", "stall", "slow_node", "cache_hit", "other"]
-    requests: int
-    first_at: str
-    last_at: str
-    nodes: list[str]
-    median_ratio: float
-    reason: str
-
-
 class Check(Struct, frozen=True):
     """One item of the isolation checklist."""
 
@@ -297,6 +344,7 @@ class NodeCoverage(Struct, frozen=True):
     batches: int = 0
     sequences: int = 0
     unlogged_hours: int = 0
+    thin_hours: int = 0
 
 
 class ClockPair(Struct, frozen=True):
@@ -359,6 +407,29 @@ class Exposure(Struct, frozen=True):
     limitations: list[Limitation]
     clock_pairs: list[ClockPair] = []
     timing_clusters: list[TimingCluster] = []
+    timing_band: list[TimingBand] = []
+    timing_cells: list[TimingCell] = []
+    timing_alarms: list[TimingAlarm] = []
+    early_warnings: list[EarlyWarning] = []
+    early_warnings_clean: str = ""
+    properties: list[Property] = []
+    validations: list[Validation] = []
+    pools: list[PoolAudit] = []
+    limit_costs: list[LimitCost] = []
+    pool_costs: list[PoolCost] = []
+    deliberate: Deliberate = Deliberate()
+    clocks: Clocks = Clocks()
+    published: list[Compared] = []
+    containment: list[Containment] = []
+    attribution: Attribution = Attribution()
+    reach: list[HopReach] = []
+    holes: list[Hole] = []
+    cliffs: list[Cliff] = []
+    heat: Heat = Heat()
+    sensitivity: list[Neighbour] = []
+    share_bounds: list[ShareBound] = []
+    validated: Validated = Validated()
+    reviews: list[Review] = []
     schema_version: int = SCHEMA_VERSION
 
 
@@ -378,8 +449,20 @@ def encode(exposure: Exposure) -> bytes:
     """
     from forensics.guard_document import checked_document  # the guard knows the document
 
-    data = msgspec.json.encode(checked_document(exposure), order="sorted")
+    return as_json(checked_document(exposure))
+
+
+def as_json(exposure: Exposure) -> bytes:
+    """Return the same bytes without asking the guard: for a hash, never to be written."""
+    data = msgspec.json.encode(exposure, order="sorted")
     return msgspec.json.format(data, indent=2) + b"\n"
+
+
+def json_schema() -> bytes:
+    """Return the JSON Schema (2020-12) of the document."""
+    found = msgspec.json.schema(Exposure)
+    found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=2) + b"\n"
 
 
 def decode(data: bytes) -> Exposure:

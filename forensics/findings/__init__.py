@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from forensics.findings.arrival_unknown import ARRIVAL_UNKNOWN
+from forensics.findings.attested import ATTESTED_FOREIGN, ATTESTED_OWN
 from forensics.findings.base import Finding
 from forensics.findings.block_overlap import BLOCK_OVERLAP
 from forensics.findings.clock_uncertain import CLOCK_UNCERTAIN
+from forensics.findings.co_resident import CO_RESIDENT, UNDELIVERED_WRITE
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
 from forensics.findings.expired_transfer import EXPIRED_RELEASE, EXPIRED_TRANSFER
@@ -15,6 +17,7 @@ from forensics.findings.hops_disagree import HOPS_DISAGREE
 from forensics.findings.joined_by_inference import JOINED_BY_INFERENCE
 from forensics.findings.kv_checksum_mismatch import KV_CHECKSUM_MISMATCH
 from forensics.findings.late_release import LATE_RELEASE
+from forensics.findings.log_gap import LOG_GAP
 from forensics.findings.metadata_collision import METADATA_COLLISION
 from forensics.findings.not_delivered import NOT_DELIVERED
 from forensics.findings.not_disaggregated import NOT_DISAGGREGATED
@@ -36,10 +39,13 @@ from forensics.findings.zone_assumed import ZONE_ASSUMED
 
 FINDINGS: tuple[Finding, ...] = (
     ARRIVAL_UNKNOWN,
+    ATTESTED_FOREIGN,
+    ATTESTED_OWN,
     BELOW_LIMIT,
     BLOCK_OVERLAP,
     CLOCK_UNCERTAIN,
     COMPLETE_BUT_SHORT,
+    CO_RESIDENT,
     COUNT_MISMATCH,
     DELIVERY_UNKNOWN,
     EXPIRED_RELEASE,
@@ -51,6 +57,7 @@ FINDINGS: tuple[Finding, ...] = (
     KV_CHECKSUM_MISMATCH,
     LATE_RELEASE,
     LIMIT_UNCERTAIN,
+    LOG_GAP,
     METADATA_COLLISION,
     NEAR_LIMIT,
     NOT_DELIVERED,
@@ -70,6 +77,7 @@ FINDINGS: tuple[Finding, ...] = (
     TRANSFER_MISMATCH,
     TRUNCATED_CONSISTENTLY,
     TRUNCATED_PREFILL,
+    UNDELIVERED_WRITE,
     UNVERIFIED_FORMAT,
     ZONE_ASSUMED,
 )

@@ -8,7 +8,16 @@ from typing import Literal
 import polars as pl
 
 Weight = Literal[
-    "scope", "attested", "delivery", "direct", "clears", "traced", "limit", "circumstantial"
+    "scope",
+    "attested",
+    "reviewed",
+    "delivery",
+    "direct",
+    "clears",
+    "traced",
+    "beside",
+    "limit",
+    "circumstantial",
 ]
 """What a finding can do to a verdict.
 
@@ -16,6 +25,8 @@ Weight = Literal[
     the request is not what the case is about
 ``attested``
     somebody or something looked at the content
+``reviewed``
+    somebody looked at the content, and found none of others
 ``delivery``
     nothing left for the client
 ``direct``
@@ -24,6 +35,8 @@ Weight = Literal[
     the hand-off was complete, or there was none
 ``traced``
     a line that names no request fits this one: direct evidence, joined by inference only
+``beside``
+    under a fault that writes: it held pages where others wrote, or wrote and was not answered
 ``limit``
     where the prompt stands to the limit in force
 ``circumstantial``
@@ -83,9 +96,14 @@ SLOT_POOL = (
 ATTACHED = (
     "fits_state_mismatch",
     "fits_truncated",
+    "in_a_hole",
+    "ran_beside_write",
+    "reviewed_foreign",
+    "reviewed_own",
     "tenant_inferred",
     "timing_fast",
     "transfer_calibrated",
+    "wrote_undelivered",
 )
 """Flags of the stages before, which add one only where the logs gave cause for it."""
 

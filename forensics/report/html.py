@@ -18,8 +18,19 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from forensics.exposure import Exposure
-from forensics.report import charts, lengths, tables, text, theme
+from forensics.exposure import Exposure, as_json
+from forensics.report import (
+    casecharts,
+    charts,
+    coveragechart,
+    lengths,
+    sourceschart,
+    tables,
+    text,
+    theme,
+    timingchart,
+)
+from forensics.report.parts import numbered
 
 TOP_RECIPIENTS: Final = 5
 
@@ -37,6 +48,7 @@ class Picture:
 
 
 PICTURES: Final[tuple[tuple[str, Callable[[Exposure], charts.Figure | None], str], ...]] = (
+    ("timeline", casecharts.timeline, "Marks: what happened when, as stated and as found"),
     ("funnel", charts.funnel, "Bars: requests that reach each step"),
     (
         "lengths",
@@ -53,9 +65,24 @@ PICTURES: Final[tuple[tuple[str, Callable[[Exposure], charts.Figure | None], str
     ("missing", charts.missing, "Bars: requests by missing value"),
     (
         "prefill",
-        charts.prefill,
-        "Lines: 5th percentile of prefill time per day by prompt length",
+        timingchart.prefill,
+        "Lines and marks: 5th percentile of prefill time per day by prompt length, and its alarms",
     ),
+    (
+        "timing",
+        timingchart.density,
+        "Shaded grid and marks: prefill time against tokens to compute, with what was expected",
+    ),
+    ("clusters", timingchart.clusters, "Lines: clusters of odd prefill times by server"),
+    (
+        "triggers",
+        casecharts.triggers,
+        "Shaded grid: requests at or over the limit by tenant and day",
+    ),
+    ("lookback", sourceschart.lookback, "Lines: other tenants on the rank by time before the read"),
+    ("page_owners", sourceschart.owners, "Bars: pages of one response by who wrote them, modelled"),
+    ("clocks", casecharts.clocks, "Lines: each clock that runs, from its start to its end"),
+    ("heat", coveragechart.draw, "Grid: each node by time, records, partly missing, missing"),
     ("coverage", charts.coverage, "Bars: hours with records by node"),
 )
 
@@ -145,6 +172,8 @@ def render(exposure: Exposure) -> bytes:
             scripts=scripts,
             pictures=pictures(exposure),
             tables=tables.build(exposure),
+            parts={part.id: part for part in numbered()},
+            document_sha256=hashlib.sha256(as_json(exposure)).hexdigest(),
             top=sorted(exposure.recipients, key=tables.weight)[:TOP_RECIPIENTS],
             populations=theme.populations(exposure.scope.mechanism),
             tiers=tuple(theme.TIERS.values()),

@@ -9,6 +9,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 from forensics.exposure import Exposure, Tenant
+from forensics.report import (
+    boundstables,
+    casetables,
+    coveragetables,
+    isolationtables,
+    sourcestables,
+    timingtables,
+)
 from forensics.report.spec import Column, Spec, Table, count
 from forensics.schema import TIERS
 
@@ -235,6 +243,7 @@ _EVIDENCE_TABLES: Final = (
             count("Gaps", "gaps"),
             count("Batch lines", "batches"),
             count("Hours of work without a record", "unlogged_hours"),
+            count("Hours with far too few records", "thin_hours"),
         ),
         file="coverage.csv",
         empty="No record was read.",
@@ -273,7 +282,18 @@ _EVIDENCE_TABLES: Final = (
 
 SPECS: Final = {
     spec.name: spec
-    for spec in (*_REQUEST_TABLES, *_TENANT_TABLES, *_DECISION_TABLES, *_EVIDENCE_TABLES)
+    for spec in (
+        *_REQUEST_TABLES,
+        *_TENANT_TABLES,
+        *sourcestables.SPECS,
+        *_DECISION_TABLES,
+        *timingtables.SPECS,
+        *isolationtables.SPECS,
+        *casetables.SPECS,
+        *boundstables.SPECS,
+        *coveragetables.SPECS,
+        *_EVIDENCE_TABLES,
+    )
 }
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from forensics.report.wording import words
+
 FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif'
 INK: Final = "#1a1a1a"
 GRID: Final = "#dcdcdc"
@@ -36,54 +38,22 @@ class TierStyle:
     wording: str
 
 
-_STYLES: Final = (
-    TierStyle(
-        "confirmed",
-        "confirmed",
-        "#d55e00",
-        "◆",
-        "diamond",
-        "contained data belonging to another customer",
-    ),
-    TierStyle(
-        "probable",
-        "probable",
-        "#e69f00",
-        "●",
-        "circle",
-        "met every known condition for the fault; treated as affected",
-    ),
-    TierStyle(
-        "possible",
-        "possible",
-        "#56b4e9",
-        "▲",
-        "triangle-up",
-        "could have been affected; cannot be excluded",
-    ),
-    TierStyle(
-        "ruled_out",
-        "ruled out",
-        "#8c8c8c",
-        "□",
-        "square-open",
-        "did not meet a necessary condition",
-    ),
-    TierStyle(
-        "not_assessable",
-        "not assessable",
-        "#cc79a7",
-        "✕",
-        "x",
-        "no usable record to decide; counted in the upper bound",
-    ),
-)
+_LOOKS: Final = {
+    "confirmed": ("#d55e00", "◆", "diamond"),
+    "probable": ("#e69f00", "●", "circle"),
+    "possible": ("#56b4e9", "▲", "triangle-up"),
+    "ruled_out": ("#8c8c8c", "□", "square-open"),
+    "not_assessable": ("#cc79a7", "✕", "x"),
+}
 
-TIERS: Final = {style.tier: style for style in _STYLES}
+TIERS: Final = {
+    name: TierStyle(name, words().tier[name].word, *look, words().tier[name].wording)
+    for name, look in _LOOKS.items()
+}
 
 
-_MET: Final = "tenants whose requests met the condition for the fault, or cannot be excluded"
-_SHARED: Final = "tenants whose requests shared an engine with a triggered request"
+_MET: Final = words().population["met"]
+_SHARED: Final = words().population["shared"]
 
 _POPULATIONS: Final = {
     "read": {"recipients": _MET, "sources": _SHARED},

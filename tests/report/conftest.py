@@ -6,33 +6,67 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
+from forensics.attribution.reasons import REASONS
 from forensics.exposure import (
+    Attribution,
     Bound,
     Case,
     Cell,
     Change,
     Check,
+    Cliff,
+    Clock,
     ClockPair,
+    Clocks,
+    Compared,
+    Containment,
     Day,
+    Deliberate,
+    EarlyWarning,
     Epoch,
+    ErrorRate,
     Exposure,
     FormatCount,
     Headline,
+    Heat,
+    HeatCell,
+    Hole,
+    HopReach,
     Limitation,
+    LimitCost,
+    LookBack,
     Missing,
     Moment,
+    Neighbour,
     NodeCoverage,
     Ongoing,
+    OwnedPages,
+    PageOwner,
     Point,
+    PoolAudit,
+    PoolCost,
     PrefillTime,
+    Property,
     Rate,
     Reason,
     Rejections,
+    Review,
     Scope,
+    ShareBound,
+    SourceRank,
+    Spread,
     Step,
     Tenant,
     TierCount,
+    TimingAlarm,
+    TimingBand,
+    TimingCell,
+    TimingCluster,
     Tool,
+    Trigger,
+    TriggerDay,
+    Validated,
+    Validation,
 )
 
 START = datetime(2026, 8, 27, tzinfo=UTC)
@@ -238,6 +272,43 @@ def prefill_times() -> list[PrefillTime]:
     ]
 
 
+KINDS = ("leak", "stall", "slow_node", "cache_hit", "other")
+
+
+def timing() -> dict:
+    """A million requests on their band, cells of every kind, clusters of most, and alarms."""
+    tokens = [2**power for power in range(1, 20)]
+    odd = (*KINDS, "too fast, in no cluster", "slow, in no cluster")
+    return {
+        "timing_band": [
+            TimingBand(t, 900_000 // n, 40 + t / 30, 80 + t / 8, n % 3, n % 2)
+            for n, t in enumerate(tokens, start=1)
+        ],
+        "timing_cells": [
+            *(TimingCell(t, 2.0 ** (5 + n // 2), None, 900_000 // n)
+              for n, t in enumerate(tokens, 1)),
+            *(TimingCell(2 ** (12 + n), 48.0 if n % 2 else 98_304.0, kind, 10**n)
+              for n, kind in enumerate(odd)),
+        ],
+        "timing_alarms": [
+            TimingAlarm(date(day), 2**power, 2 ** (power + 1), 20, 3, 61.5, 9_000.0, power >= 17)
+            for day in range(DAYS) for power in (12, 18, 19)
+        ],
+        "timing_clusters": [
+            TimingCluster(n, KINDS[n % 5], 4 * n, at(n / 5), at(n / 5 + n % 4),
+                          [f"prefill-{n % 7}/dp0"], 0.001, f"reason {n}")
+            for n in range(1, 60)
+        ],
+        "early_warnings": [
+            EarlyWarning("pool against context", "fired", None, 0, 155, 8, 8, 0, 0, "At once."),
+            EarlyWarning("canary", "cannot tell", None, None, 155, 0, 0, None, None, "Not read."),
+            EarlyWarning("p5 alarm", "fired", at(2), 17, 155, 900, 40, 700, 3, "It fired late."),
+            EarlyWarning("transfer mismatch", "quiet", None, 155, 155, 9, 0, 9, 0, "It did not."),
+        ],
+        "early_warnings_clean": "Clean is what holds nothing affected.",
+    }  # fmt: skip
+
+
 def reasons() -> list[Reason]:
     return [
         Reason("confirmed", "foreign_marker", 2, "a reviewer found foreign content"),
@@ -260,6 +331,116 @@ def checklist() -> list[Check]:
         Check(4, "Failure path tested with content", "not observable", "logs hold no content"),
         Check(5, "Gate runs on every capacity change", "not observable", "no gate run logged"),
     ]
+
+
+def attribution(names: list[str]) -> Attribution:
+    """Ranks, the look-back curve, and one response whose pages these tenants wrote."""
+    owners = [
+        PageOwner("tenant", name, 90 - n, 3, 0.95, same_tenant=n == 1)
+        for n, name in enumerate(names)
+    ]
+    owners.append(PageOwner("never used", None, 5, 0, None, same_tenant=False))
+    rank = ("decode-01/dp0", at(1), 900, 4, "sorted-sweep")
+    return Attribution(
+        sentence=names[0],
+        ranks=[
+            SourceRank(*rank, "modelled", 20, 7, 7, []),
+            SourceRank(*rank, "co-residency only", 0, 7, 2, [REASONS["records_lost"]]),
+        ],
+        lookback=[LookBack(1.0, 3, 9, 8), LookBack(None, 20, 31, 8)],
+        example=OwnedPages("resp-1", 0, "decode-01/dp0", 400, owners),
+        spread=[Spread("follow-up turn", 3, 2, "not known", names[0])],
+    )
+
+
+def deliberate(names: list[str | None]) -> Deliberate:
+    tenants = [
+        Trigger(name, 40 - n, 900, 3, 4, 1, 2, at(n / 9), at(n / 9 + 4), ["same_length"][: n % 2])
+        for n, name in enumerate(names)
+    ]
+    days = [TriggerDay(date(day), name, n + 1) for day in (1, 2) for n, name in enumerate(names)]
+    return Deliberate(
+        "No pattern was found in number, time and length.", ["repeats"], ["content"], tenants, days
+    )
+
+
+def clock(rule: str, applies: str, **more: str | None) -> Clock:
+    known = {
+        "rule": rule, "jurisdiction": "EU", "role": "processor", "duty": "tell the controller",
+        "trigger": "awareness", "duration": "PT72H", "calendar": "hours", "status": "in force",
+        "source": "Art. 33", "as_of": "2026-11-29", "applies": applies, "reason": None,
+        "started_at": None, "due_at": None, "done_at": None, "note": "to be assessed",
+    }  # fmt: skip
+    return Clock(**known | more)
+
+
+def clocks(*rules: str) -> Clocks:
+    running = {"started_at": at(1), "due_at": at(4), "done_at": at(3)}
+    found = [clock(rule, "yes", **running) for rule in rules]
+    return Clocks("ab" * 32, "2026-11-29", ["one rule is old"], [*found, clock("other", "assess")])
+
+
+def edges(node: str) -> dict:
+    """What is missing, and by how much the counts could be wrong."""
+    at = "2026-09-01T10:00:00.000000Z"
+    share = "40 of 40 (91.2 to 100.0 %)"
+    return {
+        "reach": [HopReach("decode", 98.5, kept=True, lost=12, undecided=9)],
+        "holes": [Hole("decode", at, 12, 9)],
+        "cliffs": [Cliff(node, "decode", "start", at, 5, 210)],
+        "heat": Heat(
+            6,
+            2,
+            3,
+            [
+                HeatCell(node, "decode", at, 6, 2, 40, "partly missing"),
+                HeatCell(None, "gateway", at, 6, 0, 90, "records"),
+            ],
+        ),
+        "sensitivity": [Neighbour("as judged", "as judged", 1, 2, 3, 4, 5, 6, 0)],
+        "share_bounds": [
+            ShareBound("tenants", 0.1, 0.3, 0.95, "two-sided", "Clopper-Pearson", "Between.")
+        ],
+        "validated": Validated(
+            "Validated on seeded incidents.",
+            [ErrorRate("all logs", 2, 40, share, share, share, "2 of 2 (15.8 to 100.0 %)", 0)],
+        ),
+        "reviews": [
+            Review(
+                2,
+                "cmpl-1",
+                None,
+                "foreign",
+                "replayed",
+                "lead",
+                at,
+                "M-7",
+                1,
+                "probable",
+                "confirmed",
+            )
+        ],
+    }
+
+
+def isolation(name: str) -> dict[str, list]:
+    """Everything on isolation, about one node or pool."""
+    return {
+        "properties": [
+            Property("admission", "refused before it allocates", "fail", "88 had pages reserved"),
+            Property("ownership", "bound to a tenant", "not observable", "no identity is logged"),
+        ],
+        "validations": [
+            Validation(name, at(3), "pool_tokens", at(4), at(5), "cleared", "both"),
+            Validation(name, at(9), "tp_size", None, None, "not cleared", "no gate is recorded"),
+        ],
+        "pools": [
+            PoolAudit(name, name, 4, "stated", "shown", "assumed", "no", 2, name),
+            PoolAudit("decode KV pool", None, None, "logs", "no", "no", "no", 3, "logs"),
+        ],
+        "limit_costs": [LimitCost(681_274, 8, 223, 50, 3, 11)],
+        "pool_costs": [PoolCost("prefill", 8, 5_450_240, 1_310_720, 4, 4, "4 prompts fewer")],
+    }
 
 
 def coverage() -> list[NodeCoverage]:
@@ -343,10 +524,21 @@ def build_incident(points_count: int = 400, tenants: int = 60, epoch_count: int 
             Limitation("one_trigger", "Ruled out holds for this fault only."),
             Limitation("pages_unnamed", "No log names pages: sources are modelled."),
         ],
+        **isolation("prefill-01"),
+        **edges("decode-01/dp0"),
+        deliberate=deliberate([*names[:30], None]),
+        attribution=attribution(names[:6]),
+        clocks=clocks("gdpr-33-1", "clause of class A"),
+        published=[Compared("threshold", "681,280 tokens", "681,274 tokens", "page size")],
+        containment=[
+            Containment("the fix was in place", at(13.5), "stated", "after it: 0 affected"),
+            Containment("copies at recipients", None, "found", "no log says it"),
+        ],
         clock_pairs=[
             ClockPair("gateway", "prefill-03", 61_204, 2_150, 1_020, 19_400),
             ClockPair("prefill-03", "decode-01", 61_177, -7_200_311, -7_204_000, -7_198_000),
         ],
+        **timing(),
     )  # fmt: skip
 
 
@@ -405,6 +597,16 @@ def build_hostile() -> Exposure:
         read=[FormatCount(text, 1, 1, {text: 1}, 0, {text: 2}, {text: 3}) for text in HOSTILE],
         checklist=[Check(1, text, "fail", text) for text in HOSTILE],
         limitations=[Limitation(text, text) for text in HOSTILE],
+        deliberate=deliberate(list(HOSTILE)),
+        attribution=attribution(list(HOSTILE)),
+        clocks=clocks(*HOSTILE),
+        published=[Compared(text, text, text, text) for text in HOSTILE],
+        containment=[Containment(text, at(1), "stated", text) for text in HOSTILE],
+        **isolation(HOSTILE[1]),
+        **edges(HOSTILE[1]),
+        timing_clusters=[
+            replace(base.timing_clusters[0], nodes=[node, node], reason=node) for node in nodes
+        ],
         timeline=[Moment(text, at(1), "stated") for text in HOSTILE],
     )
 

@@ -1,0 +1,116 @@
+"""Markdown and paper: the parts in order, every table with n of N, and names that do nothing."""
+
+import json
+import re
+
+import jsonschema
+import msgspec
+import pytest
+
+from forensics import exposure as doc
+from forensics.report import markdown, pdf, tables
+from forensics.report.paper import ANNEX, Grid, paper
+from forensics.report.parts import numbered
+from forensics.report.wording import words
+
+
+@pytest.fixture(scope="module")
+def rendered(incident):
+    return markdown.render(incident).decode()
+
+
+def unescaped(text):
+    return re.sub(r"\\([^a-z0-9\s])", r"\1", text)
+
+
+def test_the_parts_stand_in_their_order(rendered):
+    headings = re.findall(r"^## (.*)$", rendered, re.MULTILINE)
+    expected = [f"{part.number} {part.title}" for part in numbered()]
+    assert headings[: len(expected)] == expected
+    assert len(expected) == 14
+
+
+def test_no_table_of_the_page_is_left_out(incident):
+    grids = [grid for section in paper(incident).sections for grid in section.grids]
+    told = [grid.caption if isinstance(grid, Grid) else grid for grid in grids]
+    for spec in tables.SPECS.values():
+        assert any(text.startswith(spec.caption) for text in told), spec.name
+
+
+def test_a_table_that_no_part_names_stands_in_the_annex(incident, monkeypatch):
+    none = msgspec.structs.replace(words(), part=[])
+    monkeypatch.setattr("forensics.report.parts.words", lambda: none)
+    annex = paper(incident).sections[0]
+    assert annex.heading == ANNEX
+    assert len(annex.grids) == len(tables.SPECS) + 1
+
+
+def test_every_table_says_how_many_there_are(incident):
+    for section in paper(incident, 20).sections:
+        for grid in section.grids:
+            if isinstance(grid, Grid):
+                found = re.search(r"\. ([\d,]+) of ([\d,]+)(?:, all in .+)?$", grid.caption)
+                shown, total = found.groups()
+                assert int(shown.replace(",", "")) == len(grid.rows) <= 20
+                assert (shown == total) == (", all in" not in grid.caption)
+
+
+def test_what_has_no_row_is_said(empty):
+    text = unescaped(markdown.render(empty).decode())
+    assert "No tenant is listed as a recipient." in text
+    assert "Nothing was read. (nothing_read)" in text
+
+
+def test_hostile_names_are_one_cell_each_and_no_markup(hostile):
+    text = markdown.render(hostile).decode()
+    lines = text.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("| Tenant | Highest tier"))
+    columns = len(re.findall(r"(?<!\\)\|", lines[at]))
+    rows = lines[at + 2 : at + 2 + 12]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == columns for row in rows)
+    assert not re.search(r"(?<!\\)[<\[`]", text)
+    assert not re.search("[\u200b\u202a-\u202e\u2066-\u2069\u2028\u2029\x00\x1b]", text)
+
+
+def test_the_same_document_gives_the_same_bytes(incident):
+    assert markdown.render(incident) == markdown.render(incident)
+
+
+def test_no_banned_phrase_is_in_it(rendered):
+    for phrase in words().banned:
+        assert not re.search(rf"\b{re.escape(phrase)}\b", rendered, re.IGNORECASE), phrase
+
+
+def test_the_banned_phrases_of_notices_are_banned_here_too():
+    from forensics.notices.wording import wording
+
+    assert set(wording().banned) <= set(words().banned)
+
+
+def test_the_paper_is_the_same_bytes_again_and_takes_any_name(hostile):
+    few = ("points", "lengths", "days", "epochs", "prefill_times", "sources", "coverage")
+    small = msgspec.structs.replace(hostile, **{name: getattr(hostile, name)[:2] for name in few})
+    made = pdf.render(small)
+    assert made.startswith(b"%PDF-")
+    assert made == pdf.render(small)
+    assert b"/JavaScript" not in made
+    assert b"/URI" not in made
+
+
+def test_a_pdf_without_typst_is_an_error_that_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "typst", None)
+    with pytest.raises(Exception, match=r"\[pdf\]"):
+        pdf.require()
+
+
+def test_the_document_is_in_the_form_of_its_schema(incident):
+    schema = json.loads(doc.json_schema())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    short = {n: v[:2] for n, v in msgspec.structs.asdict(incident).items() if isinstance(v, list)}
+    document = json.loads(doc.as_json(msgspec.structs.replace(incident, **short)))
+    assert list(validator.iter_errors(document)) == []
+    document["headline"]["recipients"] = "60"
+    assert [error.json_path for error in validator.iter_errors(document)] == [
+        "$.headline.recipients"
+    ]
