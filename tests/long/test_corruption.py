@@ -28,11 +28,13 @@ RUNS = int(os.environ.get("CORRUPTION_RUNS", "200"))
 FILES = 50
 COMMAND = [sys.executable, "-c", "from forensics.cli import main; main()"]
 PLANTED = b"SYNTHETIC-CANARY"
+PHRASE = b"my name is"
+"""Part of every canary: shows one whose own number the damage has cut off."""
 
 
 def canary(run: int, number: int) -> bytes:
     """Return a text that no file but one holds, too long and too spacious to be a name."""
-    return b"CANARY-%04d-%04d my name is and I live at " % (run, number) * 12
+    return b"CANARY-%04d-%04d %s and I live at " % (run, number, PHRASE) * 12
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +159,7 @@ def test_nothing_of_fifty_corrupted_files_comes_out(clean, tmp_path, number):
     logs, temporary, outs = tmp_path / "logs", tmp_path / "tmp", tmp_path / "outs"
     for folder in (logs, temporary, outs):
         folder.mkdir()
-    marks = []
+    marks = [PHRASE]
     for position in range(FILES):
         name, data = draw.choice(clean)
         mark = canary(number, position)
