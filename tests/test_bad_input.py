@@ -360,7 +360,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, capsys):
     (tmp_path / "a.ndjson").write_bytes(LINE)
     for place in (
         "forensics.case.analyse",
-        "forensics.reporting.render",
+        "forensics.report.html.render",
         "forensics.case.read_shard",
     ):
         with monkeypatch.context() as patch:
@@ -371,7 +371,8 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, capsys):
             patch.setattr(place, interrupt)
             code = run(["report", str(tmp_path / "a.ndjson"), "-o", str(tmp_path / "out"), "-q"])
         assert code == 130, place
-        assert capsys.readouterr().err.strip().endswith("interrupted; nothing was written")
+        said = capsys.readouterr().err.strip()
+        assert said.endswith("interrupted; no output lies there half-written")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ndjson", "tmp"]
         assert list(temporary.iterdir()) == []
 
@@ -379,8 +380,9 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, capsys):
 SLEEP = """
 import sys, time
 from forensics import runners
+from forensics.runners.pool import Pool
 try:
-    runners.run(time.sleep, [120, 120], 2)
+    Pool(2).map(time.sleep, [120, 120], lambda _: None)
 except KeyboardInterrupt:
     sys.exit(130)
 """

@@ -62,7 +62,8 @@ def test_a_command_is_measured_with_its_memory():
     figure = measure.command("help", ["--help"], runs=1)
     assert figure.seconds > 0
     assert figure.cpu_seconds > 0
-    assert 1e6 < figure.peak_bytes < 1e9
+    # Of the process that it was forked from as well, which runs these tests.
+    assert 1e6 < figure.peak_bytes < 1e10
 
 
 def test_figures_are_by_the_core_and_beside_bare_scans():

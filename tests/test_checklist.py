@@ -64,3 +64,200 @@ def test_item(case_of: CaseOf, item: int, records: list[dict[str, Any]], result:
     assert [check.item for check in checks] == [1, 2, 3, 4, 5]
     assert checks[item - 1].result == result
     assert checks[item - 1].evidence
+
+
+def gate(tokens: int, at: str, *, passed: bool = True) -> dict[str, Any]:
+    return pool(tokens, at, gate=passed)
+
+
+CANARY = "2026-09-03T12:00:00Z"
+
+
+def canary(request_id: str, *, seen: str | None = None, tenant: str = "lab-a") -> dict[str, Any]:
+    """A marker that its own request brought back, or that another one showed."""
+    return {
+        "marker": f"m-{request_id}",
+        "planted_request_id": request_id,
+        "planted_tenant": tenant,
+        "seen_request_id": seen or request_id,
+        "seen_at": CANARY,
+    }
+
+
+def asked(request_id: str, **values: Any) -> dict[str, Any]:
+    """A canary's own request, of a prompt that fits, through p1."""
+    known = {"request_id": request_id, "tenant_id": "lab-a", "received_at": CANARY}
+    return known | {"prefill_node": "p1", "http_status": 200, "completion_tokens": 1} | values
+
+
+@pytest.mark.parametrize(
+    ("records", "result"),
+    [
+        ([pool(900), pool(2000, LATER := "2026-09-02T00:00:00Z"), gate(2000, CANARY)], "pass"),
+        ([pool(900), gate(2000, LATER)], "pass"),
+        ([pool(900), pool(2000, LATER), gate(2000, CANARY, passed=False)], "fail"),
+        ([gate(900, LATER), pool(2000, CANARY)], "not observable"),
+    ],
+)
+def test_a_change_with_a_gate(case_of: CaseOf, records: list[dict[str, Any]], result: str) -> None:
+    assert case_of(*records, request()).exposure().checklist[4].result == result
+
+
+# Each property with logs that pass, that fail, and that cannot show it.
+BOTH = {"sender_tenant": "t-1", "receiver_tenant": "t-1"}
+OTHER = {"sender_tenant": "t-1", "receiver_tenant": "t-2"}
+ANSWERED = {"http_status": 200, "completion_tokens": 5}
+REFUSED = {"http_status": 503, "completion_tokens": 0}
+FULL = {"reserved_pages": 9, "transferred_pages": 9, "transfer_status": "complete"}
+CUT = {"reserved_pages": 9, "transferred_pages": 1}
+PROPERTIES = {
+    "admission": {
+        "pass": [request(rejected=True, reserved_pages=0, http_status=400)],
+        "fail": [request(rejected=True, reserved_pages=9, http_status=400)],
+        "not observable": [request(rejected=True, http_status=400)],
+    },
+    "ownership": {
+        "pass": [request(**BOTH, **ANSWERED), request(request_id="s", **OTHER, **REFUSED)],
+        "fail": [request(**OTHER, **ANSWERED)],
+        "not observable": [request(**BOTH, **ANSWERED)],
+    },
+    "completion": {
+        "pass": [
+            request(**FULL, **ANSWERED),
+            request(request_id="s", **CUT, transfer_status="failed", **REFUSED),
+        ],
+        "fail": [request(**CUT, transfer_status="complete", **ANSWERED)],
+        "not observable": [request(**FULL, **ANSWERED)],
+    },
+    "clean-up": {
+        "pass": [
+            request(reserved_pages=9, transfer_status="failed", released_at=CANARY, **REFUSED),
+            asked("c"),
+            canary("c"),
+        ],
+        "fail": [
+            request(reserved_pages=9, transfer_status="failed", released_at=CANARY, **REFUSED),
+            asked("c"),
+            asked("d", tenant_id="lab-b"),
+            canary("c", seen="d"),
+        ],
+        "not observable": [
+            request(reserved_pages=9, transfer_status="failed", released_at=CANARY, **REFUSED)
+        ],
+    },
+    "isolation tests": {
+        "pass": [
+            asked("c"),
+            asked("d", tenant_id="lab-b", **REFUSED),
+            canary("c"),
+            canary("d", tenant="lab-b"),
+        ],
+        "fail": [asked("c"), asked("d", tenant_id="lab-b"), canary("c", seen="d")],
+        "not observable": [asked("c"), canary("c")],
+    },
+    "observability": {
+        "pass": [request(rejected=True, **REFUSED), request(request_id="s", **FULL, **ANSWERED)],
+        "fail": [request(prefill_prompt_tokens=1, decode_prompt_tokens=900, **ANSWERED)],
+        "not observable": [request(**ANSWERED)],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "result", "records"),
+    [
+        (name, result, records)
+        for name, sets in PROPERTIES.items()
+        for result, records in sets.items()
+    ],
+)
+def test_property(case_of: CaseOf, name: str, result: str, records: list[dict[str, Any]]) -> None:
+    found = {row.name: row for row in case_of(pool(2000), *records).exposure().properties}
+    assert list(found) == list(PROPERTIES)
+    assert found[name].result == result, found[name].evidence
+
+
+SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
+
+
+@pytest.mark.parametrize(
+    ("records", "result", "because"),
+    [
+        ([], "not cleared", "no gate is recorded; no canary is recorded"),
+        ([gate(2000, CANARY)], "not cleared", "no canary is recorded"),
+        ([asked("c"), canary("c")], "not cleared", "no gate is recorded"),
+        ([gate(2000, CANARY), asked("c"), canary("c")], "cleared", "a gate and a canary"),
+        (
+            [gate(2000, CANARY, passed=False), asked("c"), canary("c")],
+            "not cleared",
+            "a gate failed",
+        ),
+        (
+            [gate(2000, CANARY), asked("c"), asked("d", tenant_id="lab-b"), canary("c", seen="d")],
+            "not cleared",
+            "a canary found a foreign marker",
+        ),
+        # A canary that another engine answered says nothing of this one.
+        (
+            [gate(2000, CANARY), asked("c", prefill_node="p2"), canary("c")],
+            "not cleared",
+            "no canary is recorded",
+        ),
+    ],
+)
+def test_a_changed_epoch_is_cleared_by_two_validations(
+    case_of: CaseOf, records: list[dict[str, Any]], result: str, because: str
+) -> None:
+    (row,) = case_of(*SMALL_THEN_LARGE, *records, request()).exposure().validations
+    assert (row.node, row.changed, row.result) == ("p1", "pool_tokens", result)
+    assert because in row.reason
+
+
+POOLS = """
+[[pool]]
+name = "match slots"
+size = 8
+largest_request = 16
+damage = 4
+[[pool]]
+name = "avatars"
+damage = 2
+covers_largest = "shown"
+[[pool]]
+name = "sessions"
+damage = 3
+covers_largest = "shown"
+rejects_first = "shown"
+receiver_verifies = "shown"
+evidence = "load test 12"
+"""
+
+
+def test_the_pool_audit_takes_an_assumed_answer_for_an_open_one(case_of: CaseOf) -> None:
+    case = case_of(pool(900), request(rejected=True, http_status=200), incident=POOLS)
+    rows = {row.pool: row for row in case.exposure().pools}
+    assert list(rows) == ["prefill KV pool", "match slots", "sessions", "avatars"]
+    answers = {
+        name: (row.covers_largest, row.rejects_first, row.receiver_verifies, row.open)
+        for name, row in rows.items()
+    }
+    assert answers == {
+        "prefill KV pool": ("no", "no", "assumed", 3),
+        "match slots": ("no", "assumed", "assumed", 3),
+        "sessions": ("shown", "shown", "shown", 0),
+        "avatars": ("assumed", "assumed", "assumed", 3),
+    }
+
+
+def test_what_the_ways_out_cost(case_of: CaseOf) -> None:
+    asked_for = [
+        request(request_id=str(n), tenant_id=f"t{n % 2}", prompt_tokens=tokens, **ANSWERED)
+        for n, tokens in enumerate((500, 900, 950, 990))
+    ]
+    p1 = pool(894, engine="sglang", disaggregated=True)
+    document = case_of(p1, p1 | {"node": "p2"}, *asked_for).exposure()
+    (limit,) = document.limit_costs
+    assert (limit.limit_tokens, limit.nodes, limit.requests, limit.tenants) == (888, 2, 3, 2)
+    (larger,) = document.pool_costs
+    assert (larger.pool_tokens, larger.needed_tokens) == (1788, 1250)
+    assert (larger.nodes, larger.nodes_after, larger.given_up) == (2, 1, 1)

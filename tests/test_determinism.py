@@ -223,7 +223,7 @@ def test_csv_and_parquet_give_what_ndjson_gives(references, clean, tmp_path, end
     assert [count["format"] for count in document.pop("read")] == [f"plain-{end}"]
     before.pop("read")
     assert document == before
-    for name in ("report.json", "report.html"):
+    for name in ("report.json", "report.html", "report.md"):
         again.pop(name)
     same(again, {k: v for k, v in references["clean"].items() if k in again})
 

@@ -327,7 +327,7 @@ def test_a_failed_report_leaves_the_old_one(logs, old, wrong):
     assert tree(old) == {"old.txt": b"old"}
 
 
-@pytest.mark.parametrize("place", ["render", "write_private", "manifest"])
+@pytest.mark.parametrize("place", ["html.render", "write_private", "manifest"])
 def test_an_error_in_the_middle_of_a_report_leaves_the_old_one(
     logs, old, tmp_path, monkeypatch, place
 ):

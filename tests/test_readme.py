@@ -17,7 +17,6 @@ from forensics.schema import TIERS
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = {name: cli.commands.get_command(None, name) for name in cli.COMMANDS}
-PLANNED = "These commands are planned and do not exist yet:"
 
 
 def blocks(language: str) -> list[str]:
@@ -100,11 +99,9 @@ def test_every_command_shown_can_be_called_like_that(line, clone):
     assert isinstance(context, click.Context)
 
 
-def test_every_command_there_is_is_shown_and_no_planned_one_is_there():
+def test_every_command_there_is_is_shown():
     shown = {shlex.split(line)[1] for line in commands_shown()}
     assert shown == set(COMMANDS)
-    planned = section("Limits of this version").split(PLANNED)[1].split(".")[0]
-    assert set(re.findall("`(.*?)`", planned)).isdisjoint(COMMANDS)
 
 
 def test_exit_codes_are_those_of_the_program():

@@ -15,6 +15,8 @@ from forensics.cli import run
 FILES = {
     "report.html",
     "report.json",
+    "report.schema.json",
+    "report.md",
     "affected_requests.parquet",
     "affected_requests.csv",
     "ruled_out.parquet",
@@ -164,7 +166,8 @@ def test_all_files_tell_one_number(out: Path) -> None:
     assert recipients.height == document.headline.recipients
     pairs = table(out, "source_pairs.parquet")
     named = tenants.filter(population="source").sort("tenant_id")
-    counts = pairs.group_by(tenant_id="source_tenant_id").len().sort("tenant_id")
+    responses = pairs.select("request_id", tenant_id="source_tenant_id").unique()
+    counts = responses.group_by("tenant_id").len().sort("tenant_id")
     assert named["responses"].to_list() == counts["len"].to_list()
     notices = table(out, "notifications.csv")
     assert notices.height == tenants.height
@@ -273,7 +276,7 @@ def test_a_restart_of_the_decode_rank_ends_the_look_back(tmp_path: Path) -> None
     lines = [
         {"node": "d1", "role": "decode", "effective_at": "2026-09-01T00:00:00Z", "pool_tokens": 9},
         base | {"request_id": "a", "tenant_id": "old", "received_at": "2026-09-01T01:00:00Z"},
-        {"node": "d1", "role": "decode", "effective_at": "2026-09-01T02:00:00Z", "pool_tokens": 9},
+        {"node": "d1", "role": "decode", "effective_at": "2026-09-01T02:00:00Z", "pool_tokens": 8},
         base | {"request_id": "b", "tenant_id": "new", "received_at": "2026-09-01T03:00:00Z"},
         base
         | {
