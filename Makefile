@@ -41,7 +41,7 @@ report: $(VENV)/.installed-core ## write the report of the sample incident to OU
 	echo "$(OUT)/report.html"
 
 test: lint types ## lint, types and all tests but the long ones
-	$(PY) -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 test-long: $(VENV)/.installed-dev ## the tests that take minutes
 	$(PY) -m pytest -n $(WORKERS) -m long $(PYTEST_ARGS)
