@@ -20,6 +20,8 @@ SMALLEST_PAGES = 8
 """A healthy request has so many pages at least: rounding would swamp fewer."""
 SPREAD = 0.02
 """How far apart the rates of healthy requests may be."""
+AGREE = 0.75
+"""Share of them whose rates are that near: a short transfer can be among those that look healthy."""
 OFF = 0.05
 """How far from a whole number of pages the result may be, pages."""
 _DOUBT = 0.45
@@ -138,8 +140,11 @@ def _rates(sent: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Return megabytes a page for each key with enough healthy requests that agree."""
     rows = sent.filter(pl.col("healthy") & (pl.col("tokens") >= SMALLEST_PAGES * pl.col("page")))
     rows = rows.with_columns(whole=_whole(pl.col("tokens"), pl.col("page")))
-    found = rows.group_by(key).agg(*_BRACKET, rows=pl.len())
-    agree = (pl.col("rows") >= ENOUGH) & (pl.col("most") <= pl.col("least") * (1 + SPREAD))
+    rows = rows.with_columns(each=pl.col("mb") / pl.col("whole"), of=pl.len().over(key))
+    middle = pl.col("each").median().over(key)
+    rows = rows.filter((pl.col("each") / middle - 1).abs() <= SPREAD)
+    found = rows.group_by(key).agg(*_BRACKET, rows=pl.len(), of=pl.col("of").first())
+    agree = (pl.col("rows") >= ENOUGH) & (pl.col("rows") >= AGREE * pl.col("of"))
     return found.filter(agree).select(
         *key,
         rate=(pl.col("low") + pl.col("high")) / 2,
@@ -150,8 +155,6 @@ def _rates(sent: pl.DataFrame, key: list[str]) -> pl.DataFrame:
 _BRACKET = (
     ((pl.col("mb") - ROUNDING) / pl.col("whole")).max().alias("low"),
     ((pl.col("mb") + ROUNDING) / pl.col("whole")).min().alias("high"),
-    (pl.col("mb") / pl.col("whole")).min().alias("least"),
-    (pl.col("mb") / pl.col("whole")).max().alias("most"),
 )
 """Where the rate must lie if it is one: at or over ``low``, at or under ``high``."""
 

@@ -79,6 +79,20 @@ def test_rates_that_differ_give_none(node_logs: NodeLogs) -> None:
     assert set(pages_of(case).values()) == {None}
 
 
+def test_a_short_transfer_that_looks_healthy_takes_no_rate_away(node_logs: NodeLogs) -> None:
+    """Both sides count the prompt in full: only the megabytes show that one page arrived."""
+    short = stats(9, 24_000, "prefill", megabytes(1))
+    case = node_logs({"prefill-01": [PREFILL_START, *healthy(*ENOUGH), short]})
+    assert pages_of(case)[24_000] == 1
+    assert pages_of(case)[25_000] == 391
+
+
+def test_where_a_third_of_the_rates_differ_there_is_none(node_logs: NodeLogs) -> None:
+    short = [stats(n, 24_000 + n, "prefill", megabytes(n)) for n in (9, 10, 11)]
+    case = node_logs({"prefill-01": [PREFILL_START, *healthy(*ENOUGH), *short]})
+    assert set(pages_of(case).values()) == {None}
+
+
 def test_where_rates_differ_a_little_large_transfers_stay_unknown(node_logs: NodeLogs) -> None:
     lines = [*healthy(*ENOUGH[:4]), stats(9, 118_000, "prefill", megabytes(1_844) * 1.01)]
     # By chance a whole number of pages at the rate in the middle.

@@ -15,6 +15,9 @@ from forensics.capacity import END
 from forensics.columns import ensure
 from forensics.exposure import stamp
 
+UNKNOWN = "unknown"
+"""Stands for the engine of capacity records that name none: no canary is known to be of it."""
+
 
 def validations(analysis: Analysis) -> list[doc.Validation]:
     """Return one row for each epoch that began with a changed setting."""
@@ -23,8 +26,8 @@ def validations(analysis: Analysis) -> list[doc.Validation]:
     epochs = analysis.capacity.epochs.sort("node", "effective_at")
     for (node,), rows in epochs.group_by("node", maintain_order=True):
         spans = list(_spans(list(rows.iter_rows(named=True))))
-        own = canaries.filter((pl.col("node") == node).fill_null(value=False))
-        found += [_validation(str(node), *span, own) for span in spans]
+        own = canaries.filter(pl.col("node") == node) if node is not None else canaries.clear()
+        found += [_validation(str(node or UNKNOWN), *span, own) for span in spans]
     return sorted(found, key=lambda row: (row.changed_at, row.node))
 
 

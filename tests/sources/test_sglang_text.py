@@ -187,6 +187,20 @@ def test_time_stats_without_hand_off(log):
     assert (role["role"], role["disaggregated"]) == ("unified", False)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        'INFO:     10.0.0.7:41372 - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+        "Decode batch, #running-req: 3, #token: 21504, token usage: 0.02, gen throughput: 91.2",
+    ],
+)
+def test_a_record_behind_a_line_that_lost_its_end_is_not_passed_over(log, first):
+    glued = f"[2026-02-03 04:05:06 DP0] {stats('decode', DECODE_TAIL)}"
+    seen = log(f"[2026-02-03 04:05:06 DP0] {first}{glued}", f"[2026-02-03 04:05:07 DP0] {first}")
+    assert [unread.reason for unread in seen.facts.unread] == ["two lines in one"]
+    assert seen.facts.read == 2
+
+
 @pytest.mark.parametrize("duration", ["0.00", "-3.50", "1753355419058.33", "86400000.00"])
 def test_unset_and_absurd_durations_are_missing_and_the_row_stays(log, duration):
     tail = PREFILL_TAIL.replace("forward_duration=74.17", f"forward_duration={duration}")

@@ -85,7 +85,15 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
             _take(_BY_LITERAL[str(found)], part.drop("kind"), context, parsed)
 
 
+_GLUED = r".\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+"""Begin of a line behind another one that lost its end; a URL holds no such text as it is."""
+_NO_TEXT = frozenset({"web-server", "prefill-batch", "decode-batch"})
+"""Lines that hold no text of a client, and of which no request is taken."""
+
+
 def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    if message.form.name in _NO_TEXT:
+        rows = _alone(rows, parsed)
     if message.build is None:
         _count(message, rows, parsed)
         return
@@ -102,6 +110,15 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
             kept -= count
     message.build(Rows(fit_ids(found, ("rid",), context, parsed), context, parsed))
     parsed.kept = kept
+
+
+def _alone(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Leave out lines with a further one behind them, which may be of a request."""
+    glued = rows["body"].str.contains(_GLUED)
+    if not glued.any():
+        return rows
+    parsed.unread += [Unread(n, None, "two lines in one") for n in rows.filter(glued)["line"]]
+    return rows.filter(~glued)
 
 
 def _count(message: Message, rows: pl.DataFrame, parsed: Parsed) -> None:
