@@ -21,7 +21,7 @@ SMALLEST_PAGES = 8
 SPREAD = 0.02
 """How far apart the rates of healthy requests may be."""
 AGREE = 0.75
-"""Share of them whose rates are that near: a short transfer can be among those that look healthy."""
+"""Share of them whose rates are that near: a short transfer can look healthy by its counts."""
 OFF = 0.05
 """How far from a whole number of pages the result may be, pages."""
 _DOUBT = 0.45
