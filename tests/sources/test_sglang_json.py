@@ -114,6 +114,15 @@ def test_an_abort_is_told_by_its_pair(log):
     assert "CANARY" not in str(row)
 
 
+@pytest.mark.parametrize(("stream", "status"), [(True, None), (False, 503), ("odd", 503)])
+def test_the_code_of_an_abort_is_not_what_the_client_of_a_stream_got(log, stream, status):
+    reason = {"type": "abort", "message": "CANARY said", "status_code": 503}
+    record = finished(meta={"finish_reason": reason, "completion_tokens": None})
+    record["obj"]["stream"] = stream
+    (row,) = log(record).rows.to_dicts()
+    assert (row.get("http_status"), row["finish_reason"]) == (status, "abort")
+
+
 def test_the_tenant_from_the_header_the_labels_or_the_stated_path(log):
     def tenants(*records, **logs):
         return log(*records, **logs).column("tenant_id")

@@ -41,6 +41,7 @@ _KINDS: dict[str, Kind] = {
     "request_id": "id",
     "transfer_id": "id",
     "received": "measure",
+    "stream": "flag",
     **{name: kind for name, (_, kind) in _META.items()},
 }
 _RAW: dict[Kind, pl.DataType] = {
@@ -49,15 +50,19 @@ _RAW: dict[Kind, pl.DataType] = {
     "id": pl.String(),
     "count": pl.Int64(),
     "measure": pl.Float64(),
+    "flag": pl.Boolean(),
 }
 _NUMBERS = {
-    name: Column(name, kind, "") for name, kind in _KINDS.items() if kind in ("count", "measure")
+    name: Column(name, kind, "")
+    for name, kind in _KINDS.items()
+    if kind in ("count", "measure", "flag")
 }
 _SHOWN = {
     "prompt": "prompt_tokens",
     "completion": "completion_tokens",
     "cached": "cached_tokens",
     "status": "http_status",
+    "stream": "http_status",
     "received": "received_at",
     "arrived": "received_at",
     "finished": "finished_at",
@@ -214,6 +219,8 @@ _ABORTED = pl.col("reason") == "abort"
 _REFUSED = (
     _ABORTED & (pl.col("status") == 400) & ~(pl.col("completion") > 1).fill_null(value=False)
 ).fill_null(value=False)
+_STREAMED = (_ABORTED & pl.col("stream") & ~_REFUSED).fill_null(value=False)
+"""The client of a stream had its 200 before: the code of the abort is not what it got."""
 _EITHER = ~_PREFILL & ~_DECODE & ~_REFUSED
 _COMPLETION = (
     pl.when(_ABORTED & (pl.col("completion") == 0)).then(None).otherwise(pl.col("completion"))
@@ -240,7 +247,7 @@ _VALUES: dict[str, pl.Expr] = {
         _PREFILL & (pl.col("forward") > 0) & (pl.col("prefilled") > pl.col("forward"))
     ).then((pl.col("prefilled") - pl.col("forward")) * 1_000),
     "completion_tokens": pl.when(~_NO_ANSWER & ~_REFUSED | _DECODE).then(_COMPLETION),
-    "http_status": pl.when(~_NO_ANSWER).then("status"),
+    "http_status": pl.when(~_NO_ANSWER & ~_STREAMED).then("status"),
     "finish_reason": pl.when(~_NO_ANSWER).then("reason"),
     "rejected": pl.when(_REFUSED).then(pl.lit(value=True)),
     "rejection_code": pl.when(_REFUSED)

@@ -42,6 +42,7 @@ _PATHS: dict[str, Path] = {
     "request_id": ("rid",),
     "transfer_id": ("obj", "bootstrap_room"),
     "received": ("obj", "received_time"),
+    "stream": ("obj", "stream"),
     **answers.meta_paths(_META),
 }
 _TENANT_PATHS: tuple[Path, ...] = (
