@@ -75,6 +75,7 @@ def test_figures_are_by_the_core_and_beside_bare_scans():
     assert last == "| reading | 480 | 5.00 | 20 | 4.00 | 120 | × 1.6, × 1.6 | 19 | 20 |"
 
 
+@pytest.mark.long
 def test_one_run_gives_every_figure(tmp_path, monkeypatch):
     reading = {name: task for name, task in TASKS.items() if name.startswith("SGLang")}
     monkeypatch.setattr(benchmarks, "TASKS", reading)

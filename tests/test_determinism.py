@@ -176,7 +176,7 @@ def in_process(logs: Path, out: Path, threads: int, hashes: int) -> dict[str, An
     return found(out) | {"exit": done.returncode}
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_the_number_of_threads_does_not_matter(references, dirty, tmp_path, threads):
     put(tmp_path / "logs", as_is(dirty))
     again = in_process(tmp_path / "logs", tmp_path / "out", threads, hashes=threads)
@@ -261,6 +261,7 @@ def test_engine_logs_with_their_lines_in_another_order(engine_logs, engine_refer
     same(outputs([tmp_path / "logs"], tmp_path / "out"), engine_reference)
 
 
+@pytest.mark.long
 def test_engine_logs_and_threads(engine_logs, engine_reference, tmp_path):
     put(tmp_path / "logs", engine_logs)
     again = in_process(tmp_path / "logs", tmp_path / "out", threads=1, hashes=1)

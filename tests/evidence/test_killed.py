@@ -79,6 +79,7 @@ def finish(case: Path) -> None:
     assert hidden(case) == []
 
 
+@pytest.mark.long
 def test_killed_towards_the_end(running):
     case, whole = running
     kill_at(case, [whole * 0.9])

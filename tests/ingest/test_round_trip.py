@@ -14,7 +14,10 @@ SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 
 @pytest.mark.parametrize(
     ("sample", "code"),
-    [pytest.param("glm53", 0, marks=pytest.mark.long), ("glm53-dirty", 3)],
+    [
+        pytest.param("glm53", 0, marks=pytest.mark.long),
+        pytest.param("glm53-dirty", 3, marks=pytest.mark.long),
+    ],
 )
 def test_the_samples(sample, code, tmp_path, kit):
     logs, options = SAMPLES / sample / "logs", ("-i", str(SAMPLES / sample / "incident.toml"))
@@ -114,7 +117,7 @@ def test_other_commands_take_a_set(tmp_path, kit, capsys):
     assert len(json.loads(shown[0])["affected"]) == 5
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.long), "2"])
 def test_the_number_of_processes_does_not_matter(workers, small_logs, tmp_path, kit):
     kit.ingest(small_logs, out=tmp_path / "set")
     raw = kit.report(small_logs, out=tmp_path / "raw")
@@ -145,6 +148,7 @@ def test_rows_lie_by_day_and_node_with_the_true_name_in_the_row(tmp_path, kit):
     assert set(kit.rows(tmp_path / "set")["decode_node"]) == {*nodes, "no-time"} - {"de code"}
 
 
+@pytest.mark.long
 def test_a_log_with_a_node_for_every_request_makes_few_files(tmp_path, kit):
     path = tmp_path / "one.ndjson"
     path.write_bytes(kit.lines(*(kit.record(n, decode_node=f"pod-{n}") for n in range(600))))
