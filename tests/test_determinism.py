@@ -245,6 +245,7 @@ def engine_reference(engine_logs, tmp_path_factory) -> dict[str, Any]:
     return outputs([folder / "logs"], folder / "out")
 
 
+@pytest.mark.long
 def test_engine_logs_packed(engine_logs, engine_reference, tmp_path):
     files = {f"{name}.gz": gzip.compress(data) for name, data in engine_logs.items()}
     put(tmp_path / "logs", files)

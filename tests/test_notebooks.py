@@ -110,10 +110,6 @@ def test_prose_states_no_number(notebook):
     assert [word for word in prose.split() if any(map(str.isdigit, word))] == []
 
 
-def test_the_first_one_runs_where_it_lies(copy):
-    check_where_it_lies(nbformat.read(NOTEBOOKS[0], as_version=4), copy)
-
-
 @pytest.mark.long
 def test_each_runs_where_it_lies(notebook, copy):
     check_where_it_lies(notebook, copy)

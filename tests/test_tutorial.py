@@ -4,12 +4,15 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from forensics.cli import run
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 def test_each_step_copied_from_the_page(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     printed = ""
