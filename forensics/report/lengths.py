@@ -51,7 +51,6 @@ def _density(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
     days = _day_edges(day for day, _ in counts)
     lows = _length_edges([low for _, low in counts])
     grid = [[counts.get((day, low)) or None for day in days[:-1]] for low in lows[:-1]]
-    ticks = range(len(str(max(counts.values()))))
     return [
         {
             "type": "heatmap",
@@ -59,24 +58,10 @@ def _density(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
             "y": lows,
             "z": [[math.log10(n) if n else None for n in row] for row in grid],
             "text": [[f"{n:,}" if n else "" for n in row] for row in grid],
-            "colorscale": theme.DENSITY,
-            "zmin": 0,
-            "zmax": max(len(ticks) - 1, 1),
+            **theme.log_counts(max(counts.values()), "requests per day and length (log)"),
             "xgap": 1,
             "ygap": 1,
             "showscale": axes == ("x", "y"),
-            "hovertemplate": "%{text} requests",
-            "hoverongaps": False,
-            "colorbar": {
-                "orientation": "h",
-                "thickness": 10,
-                "yref": "container",
-                "y": 0,
-                "yanchor": "bottom",
-                "title": {"text": "requests per day and length (log)", "side": "bottom"},
-                "tickvals": list(ticks),
-                "ticktext": [f"{10**tick:,}" for tick in ticks],
-            },
             "name": "all requests",
             "xaxis": axes[0],
             "yaxis": axes[1],

@@ -119,3 +119,25 @@ def layout(height: int, **more: Any) -> dict[str, Any]:
         "showlegend": True,
     }
     return look | more
+
+
+def log_counts(largest: int, title: str) -> dict[str, Any]:
+    """Return how a heat map of counts on a log scale is coloured, with its bar below it."""
+    ticks = list(range(len(str(largest))))
+    return {
+        "colorscale": DENSITY,
+        "zmin": 0,
+        "zmax": max(len(ticks) - 1, 1),
+        "hovertemplate": "%{text} requests",
+        "hoverongaps": False,
+        "colorbar": {
+            "orientation": "h",
+            "thickness": 10,
+            "yref": "container",
+            "y": 0,
+            "yanchor": "bottom",
+            "title": {"text": title, "side": "bottom"},
+            "tickvals": ticks,
+            "ticktext": [f"{10**tick:,}" for tick in ticks],
+        },
+    }

@@ -76,7 +76,6 @@ def _shade(cells: list[TimingCell]) -> Trace:
         counts[key] = counts.get(key, 0) + cell.requests
     x, y = (_edges([key[axis] for key in counts]) for axis in (0, 1))
     grid = [[counts.get((tokens, ms)) for tokens in x[:-1]] for ms in y[:-1]]
-    ticks = range(len(str(max(counts.values()))))
     return {
         "type": "heatmap",
         "name": "all requests",
@@ -84,21 +83,7 @@ def _shade(cells: list[TimingCell]) -> Trace:
         "y": y,
         "z": [[math.log10(n) if n else None for n in row] for row in grid],
         "text": [[f"{n:,}" if n else "" for n in row] for row in grid],
-        "colorscale": theme.DENSITY,
-        "zmin": 0,
-        "zmax": max(len(ticks) - 1, 1),
-        "hovertemplate": "%{text} requests",
-        "hoverongaps": False,
-        "colorbar": {
-            "orientation": "h",
-            "thickness": 10,
-            "yref": "container",
-            "y": 0,
-            "yanchor": "bottom",
-            "title": {"text": "requests of a cell (log)", "side": "bottom"},
-            "tickvals": list(ticks),
-            "ticktext": [f"{10**tick:,}" for tick in ticks],
-        },
+        **theme.log_counts(max(counts.values()), "requests of a cell (log)"),
     }
 
 
