@@ -10,6 +10,10 @@ UV ?= uv
 # A further interpreter to try before those below.
 PYTHON ?=
 
+# An empty value is as good as none: without bytecode on disk each start of a command, of
+# which the tests make hundreds, compiles the whole package and its libraries anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 BIN := $(VENV)/bin
 PY := $(BIN)/python
 SAMPLE := data/samples/glm53
@@ -19,7 +23,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_UV := test -n "$(UV)" && $(UV) --version >/dev/null 2>&1
 
 # Installs the package with EXTRAS. A venv made by uv has no pip of its own, hence ensurepip.
-INSTALL = if $(HAS_UV); then $(UV) pip install --quiet --python $(PY) -e '.$(EXTRAS)'; else \
+INSTALL = if $(HAS_UV); then $(UV) pip install --quiet --compile-bytecode --python $(PY) -e '.$(EXTRAS)'; else \
 	{ $(PY) -m pip --version >/dev/null 2>&1 || $(PY) -m ensurepip >/dev/null; } && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.$(EXTRAS)'; fi
 

@@ -241,7 +241,9 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)
     lowest, highest = prefill.select(_LOWEST).item(), prefill["limit"].max()
-    if lowest is None or _any_unlimited(rows, epochs):
+    # Pools of servers whose side is not known may all be decode's, which clear no prompt.
+    sided = prefill["role"].is_not_null().any()
+    if lowest is None or not sided or _any_unlimited(rows, epochs):
         return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
     if (lowest == highest and always) or prefill["assumed"].any():
