@@ -89,8 +89,8 @@ def _throughput(folder: Path, rows: int, runs: int) -> list[table.Row]:
         )
         found.append(
             table.Row(
-                measure.task(name, whole, runs),
-                measure.task(name, quarter, 1),
+                measure.task(name, whole, runs, threads=task.threads),
+                measure.task(name, quarter, 1, threads=task.threads),
                 whole.stat().st_size,
                 count * source.lines,
                 () if "bare" in name else peers,

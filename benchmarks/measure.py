@@ -35,10 +35,12 @@ class _Process:
     stdout: str
 
 
-def task(name: str, file: Path, runs: int, module: str = "benchmarks.tasks") -> Figure:
+def task(
+    name: str, file: Path, runs: int, module: str = "benchmarks.tasks", threads: int | None = None
+) -> Figure:
     """Measure one task of a module with ``TASKS``; seconds are the child's own, as it ran."""
     command = (sys.executable, "-m", module, name, str(file))
-    done = [_run(command) for _ in range(runs)]
+    done = [_run(command, threads) for _ in range(runs)]
     told = [json.loads(run.stdout) for run in done]
     return _figure(
         name,
@@ -60,15 +62,18 @@ def _figure(
     return Figure(name, median(seconds), median(cpu), max(run.peak_bytes for run in done))
 
 
-def _run(arguments: Sequence[str]) -> _Process:
+def _run(arguments: Sequence[str], threads: int | None = None) -> _Process:
     """Run one process to its end.
 
     ``wait4`` tells time and peak of this very child; ``RUSAGE_CHILDREN`` would keep the
     highest peak of all children so far.
     """
+    limited = {} if threads is None else {"POLARS_MAX_THREADS": str(threads)}
     with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
         begun = time.perf_counter()
-        process = subprocess.Popen(arguments, stdout=stdout, stderr=stderr, cwd=ROOT)
+        process = subprocess.Popen(
+            arguments, stdout=stdout, stderr=stderr, cwd=ROOT, env=os.environ | limited
+        )
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - begun
         process.returncode = os.waitstatus_to_exitcode(status)

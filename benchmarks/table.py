@@ -43,11 +43,11 @@ def facts(runs: int) -> str:
     return (
         f"Measured {datetime.now(UTC):%Y-%m-%d} on {_cpus()} cores ({platform.machine()}, "
         f"{platform.system()}), Python {platform.python_version()}, {versions}. "
-        f"Median of {runs} run(s), each in a process of its own, without start-up. CPU seconds are "
-        "of all threads of that process; MB/s per core is the file's size by them, so it says what "
-        "one core reads, however many there are. Files are plain, with text that is never read "
-        "included. Peak is the largest resident memory, on the file and on one of a quarter of "
-        "its lines: the reading pass needs the same for both."
+        f"Median of {runs} run(s), each in a process of its own, without start-up. Scans and "
+        "reading passes run on one thread, the whole report on as many as there are. CPU seconds "
+        "are of all threads of that process; MB/s per core is the file's size by them. Files are "
+        "plain, with text that is never read included. Peak is the largest resident memory, on "
+        "the file and on one of a quarter of its lines: the reading pass needs the same for both."
     )
 
 

@@ -31,6 +31,8 @@ class Task:
 
     reads: Input
     ready: Callable[[Path], Work]
+    threads: int | None = 1
+    """Of Polars: one says what one core does, None as many as there are."""
 
 
 def _kinds() -> dict[str, str]:
@@ -55,7 +57,9 @@ def duckdb_scan(file: Path) -> Work:
     columns = {name: _DUCKDB[kind] for name, kind in _kinds().items()}
     wanted = ", ".join(f"max({name})" for name in COLUMNS)
     query = f"SELECT {wanted} FROM read_json(?, columns=?, format='newline_delimited')"  # noqa: S608
-    return lambda: duckdb.connect().execute(query, [str(file), columns]).fetchall()
+    return lambda: (
+        duckdb.connect(config={"threads": 1}).execute(query, [str(file), columns]).fetchall()
+    )
 
 
 def polars_lines(file: Path) -> Work:
@@ -98,7 +102,7 @@ TASKS: dict[str, Task] = {
     "NDJSON: bare polars scan": Task("requests", polars_scan),
     "NDJSON: bare duckdb scan": Task("requests", duckdb_scan),
     "NDJSON: reading pass": Task("requests", reading),
-    "NDJSON: whole report": Task("requests", report),
+    "NDJSON: whole report": Task("requests", report, None),
     "SGLang node log: bare polars scan": Task("node log", polars_lines),
     "SGLang node log: reading pass": Task("node log", reading),
 }

@@ -24,7 +24,7 @@ from forensics.sources.jsonpaths import Leaf, Path, Tree, expecting, met
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a decoder raises. The texts of these may quote the record: never show them."""
 
-Values = dict[str, list[Any]]
+Values = dict[str, Sequence[Any]]
 """The values of each column that occurs, one for each line; Python's own, not yet a column."""
 
 
@@ -76,12 +76,14 @@ class _Level:
         decoder = msgspec.json.Decoder(struct)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
         self._empty = struct()
-        self._nodes: list[tuple[attrgetter[Any], Leaf | _Level]] = []
+        self._nodes: list[Leaf | _Level] = []
+        fields = ["__class__", "__class__"]  # an attrgetter of one name would give no tuple
         for position, (key, node) in enumerate(tree.items()):
             path = (*at, key)
             if keys is None or path in keys:
-                inner = node if isinstance(node, Leaf) else _Level(node, keys, path)
-                self._nodes.append((attrgetter(f"f{position}"), inner))
+                fields.append(f"f{position}")
+                self._nodes.append(node if isinstance(node, Leaf) else _Level(node, keys, path))
+        self._fields = attrgetter(*fields)
 
     def rows(self, lines: Sequence[bytes]) -> list[Struct]:
         decode = self._decode
@@ -95,12 +97,16 @@ class _Level:
 
     def values(self, rows: Sequence[Struct]) -> Values:
         found: Values = {}
-        for value, node in self._nodes:
+        # All fields of a row in one go: half the time of one field after the other.
+        columns = list(zip(*map(self._fields, rows), strict=True))[2:]
+        for node, values in zip(self._nodes, columns, strict=bool(columns)):
+            if not values or (values[0] is None and values.count(None) == len(values)):
+                continue
             if isinstance(node, Leaf):
-                found[node.column] = list(map(value, rows))
+                found[node.column] = values
             else:
                 empty = node._empty
-                found |= node.values([empty if v is None else v for v in map(value, rows)])
+                found |= node.values([empty if v is None else v for v in values])
         return found
 
 
