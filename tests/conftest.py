@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,17 @@ settings.register_profile(
 )
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _disk_is_believed() -> Iterator[None]:
+    """Do not wait for the disk: tests kill processes, and what a killed one wrote stays.
+
+    A report syncs each of its files, which takes longer than to make some of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)
+        yield
 
 
 # --- frame kinds ---------------------------------------------------------------------
