@@ -39,7 +39,11 @@ def _follow_ups(read: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     whole = pl.col("prompt_tokens") + pl.col("completion_tokens").fill_null(0)
     asked = read.select("tenant_id", "ended", whole=whole, by="_row").drop_nulls()
     later = rows.select("tenant_id", "received_at", "prompt_tokens", "_row").drop_nulls()
-    both = asked.join(later, on="tenant_id").filter(
+    # By tenant and time: a tenant may have sent most of all requests.
+    first = pl.col("ended") // _TURN
+    asked = asked.with_columns(turn=pl.concat_list(first, first + 1)).explode("turn")
+    later = later.with_columns(turn=pl.col("received_at") // _TURN)
+    both = asked.join(later, on=["tenant_id", "turn"]).filter(
         pl.col("received_at").is_between(pl.col("ended"), pl.col("ended") + _TURN),
         pl.col("prompt_tokens") > pl.col("whole"),
     )
@@ -52,7 +56,7 @@ def _prefixes(read: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
     key = ["decode_node", "since"]
     ranks = read.with_columns(since=since).drop_nulls("decode_node").group_by(key)
     first = ranks.agg(pl.col("ended").min().alias("first"), pl.len().alias("affected"))
-    later = rows.with_columns(since=since).join(first, on=key)
+    later = rows.select("decode_node", "received_at", since=since).join(first, on=key)
     later = later.filter(pl.col("received_at") > pl.col("first"))
     return int(first["affected"].sum()), later.height
 

@@ -26,6 +26,13 @@ _NEEDED = (
 )
 
 
+_HELD = (
+    *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
+    *("began", "received_at", "handed_off_at"),
+)
+"""Of a request, besides what is needed: a stay keeps no other column of it."""
+
+
 @dataclass
 class Stay:
     """One rank from a start to the next: what the logs say of it, and why it is not replayed.
@@ -79,6 +86,7 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         since=pl.col("decode_since").fill_null(BEGINNING),
         began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
     )
+    rows = rows.select(*_HELD, *_NEEDED)
     timed = rows.drop_nulls(["decode_node", "began"])
     affected = timed.filter(pl.col("tier").is_in(AFFECTED_TIERS))
     wanted = affected.select("decode_node", "since").unique().sort("decode_node", "since")
