@@ -21,6 +21,7 @@ from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
+from forensics.roles import NAMED_PREFILL
 from forensics.schema import REFUSAL_LIMIT
 
 ADDED = (
@@ -241,9 +242,10 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     if not left.height or not prefill.height:
         return pl.DataFrame(schema=_SPAN)
     lowest, highest = prefill.select(_LOWEST).item(), prefill["limit"].max()
-    # Pools of servers whose side is not known may all be decode's, which clear no prompt.
-    sided = prefill["role"].is_not_null().any()
-    if lowest is None or not sided or _any_unlimited(rows, epochs):
+    # Pools of servers whose side nothing tells may all be decode's, which clear no prompt.
+    sided = pl.col("role").is_not_null() | pl.col("node").str.contains(NAMED_PREFILL)
+    told = prefill.select(sided.any()).item()
+    if lowest is None or not told or _any_unlimited(rows, epochs):
         return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
     if (lowest == highest and always) or prefill["assumed"].any():

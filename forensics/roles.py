@@ -11,6 +11,8 @@ import polars as pl
 
 SIDE_OF = {"prefill": "prefill", "decode": "decode", "unified": "decode"}
 """The side whose counts and answers an engine of each role gives."""
+NAMED_PREFILL = r"(?i)(?:^|[^a-z])(?:prefill|ctx|context)(?:[^a-z]|$)"
+"""How operators name what does the prefill, where no log says on which side a server is."""
 _SHARE = 0.5
 """So much of what decode answered is prefill's as well, in a log of both."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.columns import ensure
-from forensics.roles import SIDE_OF, of_both_sides, roles_at
+from forensics.roles import NAMED_PREFILL, SIDE_OF, of_both_sides, roles_at
 from forensics.schema import ENGINE_HOP, REFUSAL_LIMIT
 
 _OTHER = {"prefill": "decode", "decode": "prefill"}
@@ -128,12 +128,18 @@ def _on_one_side(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _may_be(side: str) -> pl.Expr:
-    """Say which records of unknown side may be of that one: prefill is where prompts are refused.
+    """Say which records of unknown side may stand on that one.
 
-    A refusal that named a decode engine would stand for a request that decode took on.
+    Prefill is where prompts are refused: a refusal that named a decode engine would stand for
+    a request that decode took on. An engine of which nothing tells that it does any prefill is
+    not named as the one that did: it may be decode's, whose pool clears no prompt.
     """
     unknown = pl.col("hop") == ENGINE_HOP
-    return unknown & ~pl.col("rejected").fill_null(value=False) if side == "decode" else unknown
+    refused = pl.col("rejected").fill_null(value=False)
+    if side == "decode":
+        return unknown & ~refused
+    named = pl.col("source_node").str.contains(NAMED_PREFILL).fill_null(value=False)
+    return unknown & (refused | named | (pl.col("_role") == "unified").fill_null(value=False))
 
 
 def _single_hop(known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
