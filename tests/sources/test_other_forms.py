@@ -67,6 +67,11 @@ def dynamo(event: str = "request_end", **request: Any) -> str:
     )
 
 
+def dynamo_log(message: str, **fields: Any) -> str:
+    said = {"time": "2026-02-03T12:00:00.5Z", "level": "DEBUG", "target": "dynamo_llm::kv_router"}
+    return json.dumps(said | {"message": message, "uri": CANARY} | fields)
+
+
 def epp(message: str, **fields: Any) -> str:
     return json.dumps(
         {"level": "info", "ts": 1770120000.5, "caller": "x:1", "msg": message} | fields
@@ -196,6 +201,24 @@ EXAMPLES = {
         dynamo().replace('"own-1"', "{}"),
         # What is no id is named by its place, as any other record's.
         ["observation decode"],
+    ),
+    "dynamo-log-prefill": Example(
+        dynamo_log(
+            "Prefill succeeded, using disaggregated params for decode",
+            x_request_id="a-1",
+            trace_id="ab12",
+        ),
+        {
+            "hop": "gateway",
+            "request_id": "a-1",
+            "received_at": 1_770_120_000_500_000,
+            "transfer_id": None,
+            "naive": False,
+        },
+        dynamo_log(f"Prefill succeeded, using {CANARY}", x_request_id="a-1"),
+        ["ignored other line"],
+        dynamo_log("Prefill succeeded, using disaggregated params for decode"),
+        ["ignored line of a request without its id"],
     ),
     "llmd-request": Example(
         epp("Request handled", **{"x-request-id": "a-1", "incomingModelName": "m-70b"}),

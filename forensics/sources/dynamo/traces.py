@@ -1,4 +1,4 @@
-"""NVIDIA Dynamo's request traces (``DYN_REQUEST_TRACE``), one JSON object a line, 1.4 to 1.6.
+"""Dynamo's request traces (``DYN_REQUEST_TRACE``), one JSON object a line, 1.4 to 1.6.
 
 The front end writes one record when a request has ended; refused requests and errors leave
 none, and its bus drops records under load. Records without an agent's context have lengths
@@ -9,18 +9,15 @@ the front end saw it, so it holds the way to the worker. Prompts and answers
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import polars as pl
 
-from forensics.incident import Incident
 from forensics.schema import Kind
 from forensics.sources import endings, moments, values
-from forensics.sources.blocks import Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
-from forensics.sources.jsonlines import Batch, JsonColumns, Path
+from forensics.sources.jsonlines import Batch, Path
 from forensics.sources.parsed import Parsed
 from forensics.sources.records import Raw, add
 
@@ -42,7 +39,7 @@ FORMS = (
 _END = "request_end"
 _REQUEST = "request"
 _SESSION: Path = ("agent_context", "session_id")
-_PATHS: dict[str, tuple[Path, Kind]] = {
+PATHS: dict[str, tuple[Path, Kind]] = {
     "event": (("event_type",), "code"),
     "ended": (("event_time_unix_ms",), "count"),
     "own_id": ((_REQUEST, "request_id"), "id"),
@@ -66,41 +63,39 @@ _IGNORED = {
     "tool_end": "tool record",
     "tool_error": "tool record",
 }
-_SCHEMA = re.compile(rb'"schema"\s*:\s*"dynamo\.request\.trace\.v[0-9]{1,3}"')
 
 
-def sniff(head: bytes, _: Incident) -> str | None:
-    """Tell a trace by the schema that each record names."""
-    lines = head.split(b"\n")
-    if any(line.lstrip().startswith(b"{") and _SCHEMA.search(line) for line in lines):
-        return "schema dynamo.request.trace"
-    return None
+class Tenants:
+    """The tenant of each record: nothing is taken for one that the incident does not state."""
+
+    def __init__(self, stated: tuple[str, ...]) -> None:
+        self.paths: dict[str, Path] = {
+            f"tenant{at}": tuple(path.split(".")) for at, path in enumerate(stated)
+        }
+        self.kinds: dict[str, Kind] = dict.fromkeys(self.paths, "name")
+        self._sessions = {name for name, path in self.paths.items() if path == _SESSION}
+
+    def of(self, batch: Batch) -> pl.Series:
+        """Return the first stated name; of a session, which begins with one, what is before :."""
+        found = {name: s.cast(pl.String) for name, s in batch.columns.items() if name in self.paths}
+        columns = [
+            series.str.split(":").list.first() if name in self._sessions else series
+            for name, series in sorted(found.items())
+        ]
+        nobody = pl.Series([None] * len(batch.lines), dtype=pl.String)
+        return (values.first_value(columns) if columns else nobody).alias("tenant_id")
 
 
-def read(opened: Source, context: Context) -> Iterator[Parsed]:
-    """Yield the finished requests of each block."""
-    stated = tuple(tuple(path.split(".")) for path in context.incident.logs.tenant_from)
-    named = {f"tenant{at}": path for at, path in enumerate(stated)}
-    kinds: dict[str, Kind] = {name: kind for name, (_, kind) in _PATHS.items()}
-    columns = JsonColumns(
-        {name: path for name, (path, _) in _PATHS.items()} | named,
-        kinds | dict.fromkeys(named, "name"),
-    )
-    sessions = frozenset(name for name, path in named.items() if path == _SESSION)
-    for block in opened.blocks():
-        found = columns.read(block)
-        parsed = Parsed(read=found.read)
-        parsed.unread += found.unread
-        if found.blank:
-            parsed.notes["blank line"] += found.blank
-        for batch in found.batches:
-            _batch(batch, sessions, context, parsed)
-        yield parsed
+def texts(batch: Batch, names: Iterable[str]) -> pl.DataFrame:
+    """Return columns as text, numbers included: they are typed when they are added."""
+    height = len(batch.lines)
+    absent = pl.Series([None] * height, dtype=pl.String)
+    columns = [batch.columns.get(name, absent).cast(pl.String).alias(name) for name in names]
+    return pl.DataFrame(columns).with_columns(line=batch.lines)
 
 
-def _batch(batch: Batch, sessions: frozenset[str], context: Context, parsed: Parsed) -> None:
-    """Add the requests of a batch, and count every other record by its kind."""
-    frame = _texts(batch).with_columns(_tenant(batch, sessions))
+def take(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
+    """Add the requests among records, and count every other record by its kind."""
     kind = pl.col("event").replace_strict(_IGNORED, default="other record")
     known = (pl.col("event") == _END) & pl.col("own_id").is_not_null()
     others = frame.filter(~known.fill_null(value=False)).select(kind.fill_null("other record"))
@@ -109,28 +104,6 @@ def _batch(batch: Batch, sessions: frozenset[str], context: Context, parsed: Par
     frame = frame.filter(known).rechunk()
     if frame.height:
         _emit(frame, context, parsed)
-
-
-def _texts(batch: Batch) -> pl.DataFrame:
-    """Return all columns as text, numbers included: they are typed when they are added."""
-    height = len(batch.lines)
-    absent = pl.Series([None] * height, dtype=pl.String)
-    columns = [batch.columns.get(name, absent).cast(pl.String).alias(name) for name in _PATHS]
-    return pl.DataFrame(columns).with_columns(line=batch.lines)
-
-
-def _tenant(batch: Batch, sessions: frozenset[str]) -> pl.Series:
-    """Return the first stated name; of a session, whose id begins with one, what is before a colon.
-
-    Nothing is taken for a tenant that the incident does not state.
-    """
-    found = {name: s.cast(pl.String) for name, s in batch.columns.items() if name[:6] == "tenant"}
-    columns = [
-        series.str.split(":").list.first() if name in sessions else series
-        for name, series in sorted(found.items())
-    ]
-    nobody = pl.Series([None] * len(batch.lines), dtype=pl.String)
-    return (values.first_value(columns) if columns else nobody).alias("tenant_id")
 
 
 def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
