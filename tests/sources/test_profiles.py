@@ -146,6 +146,10 @@ def test_what_failed_within_an_answer_may_have_been_delivered(read, error, unkno
     found["error_information"] = {"error_code": "503", "error_class": error}
     seen = read(json.dumps(found), "proxy.jsonl", form="litellm")
     assert (seen.column("stream_error"), seen.column("http_status")) == ([unknown], [503])
+    told = {"status": "failure", "error_information": found["error_information"]}
+    spent = {"request_id": "r-1", "call_type": "acompletion", "metadata": told, "spend": 0}
+    seen = read(json.dumps([spent]), "spend.json", form="litellm-spend")
+    assert (seen.column("stream_error"), seen.column("http_status")) == ([unknown], [503])
 
 
 @pytest.mark.parametrize(
@@ -279,3 +283,35 @@ def test_records_in_a_wrapper(read, name, wrap):
     assert seen.facts.format == name
     assert seen.facts.unread == []
     assert shown(seen) == TRUTH[name]
+
+
+@pytest.mark.parametrize("whole", [json.dumps, lambda rows: "\n".join(map(json.dumps, rows))])
+@pytest.mark.parametrize("told", [json.dumps, dict], ids=["text", "object"])
+def test_spend_logs_with_every_column_are_not_payloads(read, whole, told):
+    """They have the keys of a payload too; metadata may be an object or the text of one."""
+    failed = {"error_information": {"error_code": "503", "error_message": "CANARY"}}
+    row = {
+        "request_id": "chatcmpl-1",
+        "litellm_call_id": "r-1",
+        "call_type": "acompletion",
+        "api_key": "CANARY",
+        "spend": 0.1,
+        "startTime": "2026-02-03 04:00:01.125",
+        "model_group": "chat-9b",
+        "custom_llm_provider": "x",
+        "prompt_tokens": "52310",
+        "metadata": told({"user_api_key_team_alias": "acme", **failed}),
+    }
+    seen = read(whole([row, row | {"litellm_call_id": "r-2"}]), "spend.json")
+    assert seen.facts.format == "litellm-spend"
+    assert seen.facts.unread == []
+    assert seen.column("request_id") == ["r-1", "r-2"]
+    assert seen.column("prompt_tokens") == [52310, 52310]
+    assert seen.column("tenant_id") == ["acme", "acme"]
+    assert seen.column("http_status") == [503, 503]
+
+
+def test_a_payload_whose_times_are_texts(read):
+    found = records("litellm")[0] | {"startTime": "2026-02-03T04:00:01.125Z"}
+    seen = read(json.dumps(found), "proxy.jsonl")
+    assert seen.column("received_at") == [1_770_091_201_125_000]

@@ -16,11 +16,11 @@ from forensics.sources.profiles.shape import Profile
 
 @cache
 def profiles() -> tuple[Profile, ...]:
-    """Return them by name."""
+    """Return them, those that are told by most keys first: others may be told by some of these."""
     folder = files(__package__)
     texts = [item.read_text("utf-8") for item in folder.iterdir() if item.name.endswith(".toml")]
     found = [checked(tomllib.loads(text)) for text in texts]
-    return tuple(sorted(found, key=lambda profile: profile.name))
+    return tuple(sorted(found, key=lambda profile: (-len(profile.told_by), profile.name)))
 
 
 def checked(document: dict[str, Any]) -> Profile:

@@ -44,7 +44,7 @@ def check(profile: Profile) -> Profile:
         if not all(parts(path)):
             raise IncidentError(f"{where}path {path!r} has an empty key")
     try:
-        keys.of_json(profile)
+        keys.of_json(profile, b"")
         keys.of_csv(profile)
     except IncidentError as error:
         raise IncidentError(f"{where}{error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
@@ -57,9 +58,14 @@ class Keys:
         return flat
 
 
-def of_json(profile: Profile) -> Keys:
-    """Return the paths in records of JSON."""
-    return Keys(profile, profile.json_text)
+def of_json(profile: Profile, head: bytes) -> Keys:
+    """Return the paths in records of JSON; what a text may hold is an object in some files."""
+    return Keys(profile, [key for key in profile.json_text if _is_text(key, head)])
+
+
+def _is_text(key: str, head: bytes) -> bool:
+    found = re.search(rb'"' + re.escape(key.encode()) + rb'"\s*:\s*(["{])', head)
+    return found is None or found[1] == b'"'
 
 
 def of_csv(profile: Profile) -> Keys:

@@ -31,7 +31,7 @@ def read(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]
 
 
 def _json(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
-    wanted = keys.of_json(profile)
+    wanted = keys.of_json(profile, opened.head())
     for found in batches(entries.blocks(opened, profile.records), wanted.columns):
         parsed = Parsed(read=found.read, unread=found.unread)
         if found.blank:
@@ -115,7 +115,7 @@ def with_tenant(profile: Profile, stated: tuple[str, ...]) -> Profile:
     for path in reversed([item.replace("/", "~1").replace(".", "/") for item in stated]):
         more = msgspec.structs.replace(profile, columns={**profile.columns, _TENANT: (path, *rest)})
         try:
-            keys.of_json(more)
+            keys.of_json(more, b"")
         except IncidentError:
             continue  # it runs through a value of another column, which is none of its kind
         profile, rest = more, (path, *rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -16,12 +17,15 @@ from forensics.sources.profiles.shape import Profile, named, parts
 _RECORDS = 20
 _REQUEST = {column.name for column in REQUEST_COLUMNS}
 _FAULTS = (ValueError, RecursionError)
+_LIST = re.compile(rb"\s*\[\s*\{")
 _DECODER = json.JSONDecoder()
 
 
 def sniff(profile: Profile, head: bytes) -> str | None:
     """Say why a file is told to be in the format of a profile; None where it is not."""
     begin = head.lstrip()[:1]
+    if begin == b"[" and not _LIST.match(head):
+        return None
     if begin and begin in b"{[":
         return _of_json(profile, head) if "json" in profile.layout else None
     return _of_csv(profile, head) if "csv" in profile.layout else None
