@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
+import numpy as np
 import polars as pl
 
 from forensics.sources.blocks import LONGEST_LINE, Source
@@ -87,6 +88,8 @@ class _TextLines:
     def __init__(self, opened: Source) -> None:
         self._blocks = opened.blocks()
         self._lines: Iterator[bytes] = iter(())
+        self._given = 0
+        self._numbered: list[tuple[int, np.ndarray]] = []
         self.too_long: list[Unread] = []
 
     def __iter__(self) -> _TextLines:
@@ -94,13 +97,27 @@ class _TextLines:
 
     def __next__(self) -> str:
         for line in self._lines:
+            self._given += 1
             return line.decode("utf-8", "surrogateescape")
         block = next(self._blocks)
+        if block.numbers is not None:
+            self._numbered.append((self._given + 1, block.numbers))
         if block.reason is not None:
             self.too_long.append(Unread(block.line, block.offset, block.reason))
+            self._given += 1
             return "\n"  # stands for the line, so that those after it keep their numbers
         self._lines = iter(io.BytesIO(block.data))
         return next(self)
+
+    def number(self, line: int) -> int:
+        """Return the number in the file of a line that was given, the first being 1.
+
+        Lines that a wrapper held have those of its records. They are asked for in order.
+        """
+        while len(self._numbered) > 1 and self._numbered[1][0] <= line:
+            del self._numbered[0]
+        begun, numbers = self._numbered[0] if self._numbered else (line + 1, None)
+        return line if numbers is None or line < begun else int(numbers[line - begun])
 
 
 def _batch(
@@ -125,11 +142,13 @@ def _batch(
                 if row is None
                 else f"{len(row)} fields where the header has {width}"
             )
-            parsed.unread += [Unread(line + step, None, reason) for step in range(spanned)]
+            parsed.unread += [
+                Unread(text.number(line + step), None, reason) for step in range(spanned)
+            ]
         else:
             parsed.read += 1
             kept.append([row[at] for at, _ in picked])
-            lines.append(line)
+            lines.append(text.number(line))
     parsed.read += len(text.too_long)
     parsed.unread += text.too_long
     parsed.notes["blank line"] -= len(text.too_long)

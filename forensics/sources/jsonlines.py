@@ -81,7 +81,7 @@ class JsonColumns:
     """
 
     def __init__(self, paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> None:
-        root = tree(paths, kinds)
+        self.tree = root = tree(paths, kinds)
         self._kinds = {column: kinds[column] for column in paths}
         self._rows = Rows(root)
         self._odd = OddRows(root)

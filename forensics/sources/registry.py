@@ -9,10 +9,11 @@ from functools import partial
 
 from forensics.errors import UsageError
 from forensics.incident import Incident
-from forensics.sources import dynamo, llmd, lmcache, plain
+from forensics.sources import llmd, lmcache, mooncake, plain
 from forensics.sources.archives.listing import kind as is_archive
 from forensics.sources.blocks import Opened, Source
 from forensics.sources.context import Context
+from forensics.sources.dynamo import lines as dynamo
 from forensics.sources.forms import Form
 from forensics.sources.genai import spans as genai_spans
 from forensics.sources.parsed import Parsed
@@ -36,6 +37,7 @@ from forensics.sources.trtllm import transfers as trtllm_transfers
 from forensics.sources.vllm import detection as vllm_detection
 from forensics.sources.vllm import node_log as vllm_log
 from forensics.sources.vllm.forms import FORMS as VLLM_FORMS
+from forensics.sources.wrappers.objects import in_a_list
 from forensics.sources.wrappers.stack import Stack
 
 _HEAD_LINES = 200
@@ -61,6 +63,8 @@ class Format:
     verified: bool = True
     certain: bool = True
     """Whether it is told by a signature, not by the names of columns alone."""
+    lists: bool = False
+    """Whether its reader takes the entries of one JSON list; else a wrapper lays them out."""
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -80,6 +84,7 @@ def _of_profile(profile: Profile) -> Format:
         versions=profile.versions,
         verified=profile.verified,
         certain=False,
+        lists=True,
     )
 
 
@@ -181,11 +186,12 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "dynamo",
-        "NVIDIA Dynamo 1.4-1.6, request traces",
-        "prompt and generated tokens, arrival in UTC; with an agent's context also x-request-id, "
-        "model, cached tokens, prefill time and both workers",
-        "pool, pages, what was transferred, HTTP status, refused requests; a tenant only where "
-        "[logs] tenant_from names its field",
+        "NVIDIA Dynamo 1.4-1.6, request traces, and its log as JSON lines",
+        "traces: prompt and generated tokens, arrival in UTC; with an agent's context also "
+        "x-request-id, model, cached tokens, prefill time and both workers. Log: that a request "
+        "was handed off, by its x-request-id",
+        "pool (the log has blocks without their size), pages, what was transferred, HTTP status, "
+        "refused requests; a tenant only where [logs] tenant_from names its field",
         dynamo.read,
         dynamo.sniff,
         dynamo.FORMS,
@@ -210,6 +216,7 @@ FORMATS: tuple[Format, ...] = (
         trtllm_metrics.read,
         trtllm_metrics.sniff,
         trtllm_metrics.FORMS,
+        lists=True,
     ),
     Format(
         "trtllm-transfers",
@@ -224,7 +231,8 @@ FORMATS: tuple[Format, ...] = (
         "trtllm-log",
         "TensorRT-LLM, log of a worker",
         "pool, size of a block and longest sequence as a worker starts",
-        "requests; part in the hand-off; when, unless Python lines stand around",
+        "requests; part in the hand-off: its pool clears no prompt unless [[capacity]] has a role "
+        "or the node is called prefill or ctx; when, unless Python lines stand around",
         trtllm_log.read,
         trtllm_log.sniff,
         trtllm_log.FORMS,
@@ -237,6 +245,15 @@ FORMATS: tuple[Format, ...] = (
         lmcache.read,
         lmcache.sniff,
         lmcache.FORMS,
+    ),
+    Format(
+        "mooncake",
+        "Mooncake, logs of its store and transfer engine",
+        "that the file is one of Mooncake's, and how many transfers it gave up: nothing of a "
+        "single request",
+        "any request: the log of the engine that asked names those whose transfer failed",
+        mooncake.read,
+        mooncake.sniff,
     ),
     Format(
         "sglang-server-info",
@@ -361,11 +378,12 @@ def _told(stack: Stack, incident: Incident) -> Detected:
     head = stack.source.head()
     if head.startswith(_UTF_16):
         return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
+    a_list = in_a_list(head)
     # Most files say it at once; some begin with pages of what other programs printed.
     for shown in (b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]), head):
         for candidate in known(incident):
             reason = candidate.sniff(shown, incident)
-            if reason is not None:
+            if reason is not None and (candidate.lists or not a_list):
                 sure = "certain: " if candidate.certain else "likely: "
                 return Detected(stack, candidate, f"{sure}{reason}{stack.titles}")
     if not head.strip():

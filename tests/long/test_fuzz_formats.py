@@ -56,6 +56,10 @@ def module(name: str) -> ModuleType:
 def samples() -> dict[str, tuple[str, bytes]]:
     """Return name and bytes of a sample of each format and of each wrapper."""
     contract, wrappers = module("test_contract"), module("test_wrappers")
+    objects, tables = module("test_objects"), module("test_delimiters")
+    laid = {
+        name: ("node-1.json", lay(objects.DYNAMO).encode()) for name, lay in objects.LAID.items()
+    }
     found = {name: (file, make()) for name, (file, make) in contract.POSITIVE.items()}
     near = {f"near {name}": ("near.log", data) for name, data in contract.NEGATIVE.items()}
     wrapped = {name: ("node-1.log", data.encode()) for name, data in wrappers.WRAPPED.items()}
@@ -64,7 +68,8 @@ def samples() -> dict[str, tuple[str, bytes]]:
         for name, (_, data) in found.items()
         if b"\0" not in data
     }
-    return found | near | wrapped | inner
+    laid |= {"delimited": ("node-1.csv", b"sep=;\n" + tables.laid(";").encode())}
+    return found | near | wrapped | inner | laid
 
 
 def in_cri(data: bytes) -> bytes:

@@ -57,6 +57,7 @@ POSITIVE = {
         "lookups.jsonl",
         (OTHER / "lookup_hashes_20260203_120000_000000.jsonl").read_bytes,
     ),
+    "mooncake": ("store.log", (OTHER / "mooncake.log").read_bytes),
     "plain-ndjson": ("plain.ndjson", (DATA / "plain.ndjson").read_bytes),
     "plain-csv": ("plain.csv", (DATA / "plain.csv").read_bytes),
 }
@@ -82,13 +83,14 @@ NEGATIVE = {
     "trtllm-transfers": b"RequestID,RequestInfo,Preparation\n",
     "trtllm-log": b"[TensorRT-LLM] Number of tokens per block: 64.\n",
     "lmcache-lookups": b'{"request_id_": "a", "seq_len": 5, "chunk_hashes": []}\n',
+    "mooncake": b"I0203 12:00:00 7 x.cpp:9] Sync batch data transfer timeout after 33ns\n",
     "plain-ndjson": b'{"text": "it says \\"request_id\\": 1, \\"tenant_id\\": 2", "n": 1}\n',
     "plain-csv": b"name,the request_id and tenant_id of it\nx,y\n",
 }
 PROFILES = {path.stem: path for path in (DATA / "profiles").glob("*.[cj]s*")}
 POSITIVE |= {name: (path.name, path.read_bytes) for name, path in PROFILES.items()}
 NEGATIVE |= {profile.name: in_words(profile) for profile in profiles()}
-TOTALS = {"openai-usage", "openai-usage-csv"}
+TOTALS = {"openai-usage", "openai-usage-csv", "mooncake"}
 """Formats that hold no record of a single request."""
 
 

@@ -1,5 +1,7 @@
 """vLLM logs, message by message: what is taken, what is near and is not."""
 
+import json
+
 import polars as pl
 import pytest
 
@@ -530,3 +532,18 @@ def test_a_json_record_is_one_whatever_it_holds(log):
     assert facts(seen, "rank_pool")[0]["node"] == "prefill-03/dp2"
     assert len(seen.facts.unread) == 1
     assert "CANARY" not in repr(seen.facts)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["as vLLM writes them", "turned round"])
+def test_records_are_told_whatever_the_order_of_their_keys(read, order):
+    record = {
+        "asctime": "2026-02-03 04:05:06,811",
+        "levelname": "INFO",
+        "name": "vllm.v1.engine.async_llm",
+        "processName": "MainProcess",
+        "message": "Added request chatcmpl-a.",
+    }
+    line = json.dumps(dict(list(record.items())[::order]))
+    seen = read(f"(APIServer pid=5) {line}\n", "node-1.log")
+    assert seen.facts.format == "vllm"
+    assert seen.column("request_id") == ["a"]

@@ -144,6 +144,15 @@ WRAPPED = {
         }
     ),
     "azure": records(lambda n, line: {"TimeGenerated": rfc(n), "PodName": "d", "LogEntry": line}),
+    "fluent bit, pairs": records(
+        lambda n, line: [epoch_us(n) / 1e6, {"log": line, "kubernetes": {"pod_name": "d0"}}]
+    ),
+    "vector": records(
+        lambda n, line: {"message": line, "timestamp": rfc(n), "host": "gpu-1", "x": CANARY}
+    ),
+    "datadog": records(
+        lambda n, line: {"message": line, "date": rfc(n), "host": "gpu-1", "service": CANARY}
+    ),
     "fluent bit": records(lambda n, line: {"date": epoch_us(n) / 1e6, "log": line}),
     "stern": records(lambda _, line: {"message": line, "podName": "d", "containerName": "engine"}),
     "logfmt": text(lambda n, line: f'ts={rfc(n)} level=info msg="{line}"'),

@@ -22,8 +22,8 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _RECORD = re.compile(
-    rb'^(?:\([A-Za-z][^()\n]{1,140}\) +)*\{"asctime": ?"[^"\n]{1,40}",[^\n]{0,200}'
-    rb'"name": ?"vllm[."]',
+    rb'^(?:\([A-Za-z][^()\n]{1,140}\) +)*\{(?=")(?=[^\n]*"asctime": ?"[^"\n]{1,40}")'
+    rb'(?=[^\n]*"name": ?"vllm[."])',
     re.MULTILINE,
 )
 _LMCACHE = re.compile(

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from forensics.sources.blocks import Block
 from forensics.sources.wrappers import jsonforms, labels
-from forensics.sources.wrappers.inner import Inner, Inners
+from forensics.sources.wrappers.inner import Inner, Inners, Whole
 
 LARGEST = 512 << 20
 """Bytes of one document that may be held; stores return far less at a time."""
@@ -184,7 +184,7 @@ class WholeDocument:
         self._held: list[bytes] = []
         self._size = 0
 
-    def whole(self, _: Block) -> Block | None:
+    def whole(self, _: Block) -> Whole | None:
         """Return None: records are looked at one by one."""
         return None
 

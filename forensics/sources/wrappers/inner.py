@@ -60,10 +60,17 @@ class Inners:
         self.ignored[kind] += 1
 
 
+class Whole(NamedTuple):
+    """The inner lines of a block, and how many records were a part of a longer line."""
+
+    block: Block
+    parts: int = 0
+
+
 class Unwrapping(Protocol):
     """Takes one kind of wrapper off the lines of one file."""
 
-    def whole(self, block: Block) -> Block | None:
+    def whole(self, block: Block) -> Whole | None:
         """Return the inner lines of a block at once, or None where records must be looked at."""
 
     def take(self, block: Block) -> Inners:

@@ -8,10 +8,14 @@ from decimal import Decimal
 from typing import Any
 
 import msgspec
+import polars as pl
 from msgspec import Raw, Struct, field
 
+from forensics.sources.blocks import Block
+from forensics.sources.jsonrows import FAULTS
 from forensics.sources.wrappers import labels
-from forensics.sources.wrappers.inner import At, Inner
+from forensics.sources.wrappers.atonce import joined
+from forensics.sources.wrappers.inner import At, Inner, Whole
 
 Labels = dict[str, Any] | None
 
@@ -20,6 +24,24 @@ class _Docker(Struct, gc=False):
     log: str
     stream: str
     time: str
+
+
+_DOCKER = msgspec.json.Decoder(_Docker)
+
+
+def docker_whole(block: Block) -> Whole | None:
+    """Return what all records of a block hold at once; None where they need a closer look."""
+    if block.numbers is not None:
+        return None
+    try:
+        records = _DOCKER.decode_lines(block.data)
+    except FAULTS:
+        return None
+    if not records or len(records) != block.data.count(b"\n") + (block.data[-1:] != b"\n"):
+        return None
+    at = pl.Series([record.time for record in records], dtype=pl.String)
+    sources = pl.Series([record.stream for record in records], dtype=pl.String)
+    return joined(block, [record.log for record in records], at, sources)
 
 
 def _docker(record: _Docker) -> Inner:
@@ -144,6 +166,19 @@ def _fluent(record: _Fluent) -> Inner:
     return Inner(record.log.encode(), seconds(record.date), labels.stream(record.kubernetes))
 
 
+class _Logged(Struct, gc=False):
+    log: str
+    kubernetes: Labels = None
+
+
+_Pair = tuple[float, _Logged]
+
+
+def _fluent_pair(record: _Pair) -> Inner:
+    at, body = record
+    return Inner(body.log.encode(), seconds(at), labels.stream(body.kubernetes))
+
+
 class _Resource(Struct, gc=False):
     labels: Labels = None
 
@@ -230,6 +265,16 @@ def _vector(record: _Vector) -> Inner:
     return Inner(record.message.encode(), record.timestamp, stream)
 
 
+class _Datadog(Struct, gc=False):
+    message: str
+    date: str
+    host: str | None = None
+
+
+def _datadog(record: _Datadog) -> Inner:
+    return Inner(record.message.encode(), record.date, record.host or "")
+
+
 def seconds(value: str | float | None) -> At:
     """Return a time that is text, or seconds of the epoch as a number or as text."""
     if isinstance(value, str):
@@ -269,13 +314,15 @@ class JsonForm:
 
     name: str
     title: str
-    record: type[Struct]
+    record: Any
     inner: Callable[[Any], Inner | Sequence[Inner] | str | None]
     weak: bool = False
+    opens: bytes = b"{"
+    whole: Callable[[Block], Whole | None] = lambda _: None
 
 
 FORMS = (
-    JsonForm("docker", "Docker's json-file", _Docker, _docker),
+    JsonForm("docker", "Docker's json-file", _Docker, _docker, whole=docker_whole),
     JsonForm("journal", "the journal (journalctl -o json)", _Journal, _journal),
     JsonForm("loki-lines", "logcli -o jsonl", _Logcli, _logcli),
     JsonForm("splunk", "a Splunk export", _Splunk, _splunk),
@@ -285,6 +332,8 @@ FORMS = (
     JsonForm("stern", "stern -o json", _Stern, _stern),
     JsonForm("azure", "Azure Container Insights", _Azure, _azure),
     JsonForm("fluent", "Fluent Bit", _Fluent, _fluent),
+    JsonForm("fluent-pair", "Fluent Bit", _Pair, _fluent_pair, opens=b"["),
     JsonForm("beat", "Filebeat", _Beat, _shipped, weak=True),
     JsonForm("vector", "Vector", _Vector, _vector, weak=True),
+    JsonForm("datadog", "an archive of Datadog", _Datadog, _datadog, weak=True),
 )

@@ -11,7 +11,15 @@ from itertools import islice
 
 import msgspec
 
-from forensics.sources.wrappers import documents, jsonforms, logfmt, tables, textforms
+from forensics.sources.wrappers import (
+    delimiters,
+    documents,
+    jsonforms,
+    logfmt,
+    objects,
+    tables,
+    textforms,
+)
 from forensics.sources.wrappers.inner import Inner, Unwrapping
 from forensics.sources.wrappers.lines import LineByLine, Parse
 
@@ -73,9 +81,15 @@ def _json(form: jsonforms.JsonForm) -> Wrapper:
 
     def tells(head: bytes, _: Names) -> bool:
         lines = _first(head)
-        return lines[:1] != [] and lines[0].startswith(b"{") and _most(lines, parse)
+        return lines[:1] != [] and lines[0].startswith(form.opens) and _most(lines, parse)
 
-    return Wrapper(form.name, form.title, tells, lambda _: LineByLine(parse, form.title), form.weak)
+    return Wrapper(
+        form.name,
+        form.title,
+        tells,
+        lambda _: LineByLine(parse, form.title, form.whole),
+        form.weak,
+    )
 
 
 def _text(form: textforms.TextForm) -> Wrapper:
@@ -105,17 +119,13 @@ def _document(form: documents.DocumentForm) -> Wrapper:
         if not near.startswith(form.opens) or not all(word in near for word in form.words):
             return False
         first, _, rest = head.lstrip().partition(b"\n")
-        return not rest.strip() or not _is_json(first)  # else there is a record a line
+        return not rest.strip() or not objects.is_json(first)  # else there is a record a line
 
     return Wrapper(form.name, form.title, tells, lambda _: documents.WholeDocument(form))
 
 
-def _is_json(text: bytes) -> bool:
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except FAULTS:
-        return False
-    return True
+def _objects(name: str, title: str, tells: Callable[[bytes], bool], *, weak: bool) -> Wrapper:
+    return Wrapper(name, title, lambda head, _: tells(head), lambda _: objects.Objects(), weak)
 
 
 def _table(form: tables.TableForm) -> Wrapper:
@@ -151,11 +161,25 @@ _LOGFMT = Wrapper(
     lambda names: LineByLine(partial(_logfmt_parse, names), "logfmt"),
     weak=True,
 )
+_OBJECTS = (
+    _objects("back-to-back", "objects back to back", objects.back_to_back, weak=False),
+    _objects("list", "a list of objects", objects.in_a_list, weak=True),
+    _objects("spread", "objects spread over lines", objects.spread, weak=True),
+)
+_DELIMITED = Wrapper(
+    "delimited",
+    "a table with another delimiter",
+    lambda head, _: delimiters.told(head),
+    lambda _: delimiters.Delimited(),
+    weak=True,
+)
 WRAPPERS: tuple[Wrapper, ...] = (
     *map(_document, documents.FORMS),
     *map(_json, jsonforms.FORMS),
     *map(_text, textforms.FORMS),
     *map(_table, tables.FORMS),
+    *_OBJECTS,
+    _DELIMITED,
     _LOGFMT,
     COLOUR,
 )

@@ -14,7 +14,7 @@ from forensics.sources.blocks import BLOCK_BYTES, Block, Source, ToDamage
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed
 from forensics.sources.times import in_utc
-from forensics.sources.wrappers.inner import At, Inner, Inners
+from forensics.sources.wrappers.inner import PART, At, Inner, Inners
 from forensics.sources.wrappers.kinds import Names, Wrapper
 
 FURTHER = "further lines of one record"
@@ -124,8 +124,11 @@ class Layer:
             if whole is None:
                 yield self._account(self._unwrapping.take(block), block.times, block)
             else:
-                self.streams[""] += len(whole.ends)
-                yield whole
+                self.streams[""] += len(whole.block.ends)
+                if whole.parts:
+                    self.parsed.read += whole.parts
+                    self.parsed.ignored[PART] += whole.parts
+                yield whole.block
         yield self._account(self._unwrapping.end())
         if source.damage is not None:
             raise source.damage

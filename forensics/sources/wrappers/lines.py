@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block
 from forensics.sources.jsonlines import split_lines
-from forensics.sources.wrappers.inner import PART, Inner, Inners
+from forensics.sources.wrappers.inner import PART, Inner, Inners, Whole
 
 Parse = Callable[[bytes], Inner | Sequence[Inner] | str | None]
 """A record to what it holds, to the kind of record that holds nothing, or None: it is none."""
-Whole = Callable[[Block], Block | None]
+AtOnce = Callable[[Block], Whole | None]
 
 
 class LineByLine:
@@ -23,15 +23,15 @@ class LineByLine:
         whole: takes all records of a block apart at once, where that can be done.
     """
 
-    def __init__(self, parse: Parse, title: str, whole: Whole = lambda _: None) -> None:
+    def __init__(self, parse: Parse, title: str, whole: AtOnce = lambda _: None) -> None:
         self._parse = parse
         self._title = title
         self._whole = whole
         self._cut: dict[tuple[str, str], _Cut] = {}
         self._entries = 0
 
-    def whole(self, block: Block) -> Block | None:
-        """Return the inner lines of a block where each record holds just one of them."""
+    def whole(self, block: Block) -> Whole | None:
+        """Return the inner lines of a block where none of them goes on in another block."""
         return None if self._cut or block.reason is not None else self._whole(block)
 
     def take(self, block: Block) -> Inners:

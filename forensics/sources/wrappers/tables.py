@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from forensics.sources.blocks import LONGEST_LINE, Block
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.wrappers import labels
-from forensics.sources.wrappers.inner import Inner, Inners
+from forensics.sources.wrappers.inner import Inner, Inners, Whole
 from forensics.sources.wrappers.jsonforms import nanoseconds, seconds
 
 
@@ -59,7 +59,7 @@ class Table:
         self._quotes = 0
         self._size = 0
 
-    def whole(self, _: Block) -> Block | None:
+    def whole(self, _: Block) -> Whole | None:
         """Return None: records are looked at one by one."""
         return None
 

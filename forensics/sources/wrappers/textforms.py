@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import numpy as np
+import polars as pl
 
 from forensics.sources.blocks import Block
 from forensics.sources.textlines import frame
-from forensics.sources.times import in_utc
 from forensics.sources.wrappers import labels
-from forensics.sources.wrappers.inner import Inner
+from forensics.sources.wrappers.atonce import joined, numbered
+from forensics.sources.wrappers.inner import Inner, Whole
 
 _AT = rb"(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
 _IDENT = rb"[\w./@-]{1,80}(?:\[\d+\])?"
@@ -45,10 +45,10 @@ class TextForm:
             _text(seen.get("source")),
         )
 
-    def whole(self, block: Block) -> Block | None:
+    def whole(self, block: Block) -> Whole | None:
         """Return what all lines of a block hold at once; None where they need a closer look.
 
-        That is where a line has another form, where one was cut, and where pods are mixed.
+        That is where a line has another form, and where pods are mixed.
         """
         if self._named or b"\r" in block.data or block.numbers is not None:
             return None
@@ -58,11 +58,12 @@ class TextForm:
         parts = lines["text"].str.extract_groups(self._pattern).struct.unnest()
         if parts["line"].null_count() or parts["at"].null_count():
             return None
-        if "tag" in parts.columns and (parts["tag"] == "P").any():
-            return None
-        inner = ("\n".join(parts["line"].to_list()) + "\n").encode()
-        numbers = np.arange(block.line, block.line + parts.height)
-        return Block(inner, block.line, block.offset, numbers=numbers, times=in_utc(parts["at"]))
+        cut = parts["tag"] == "P" if "tag" in parts.columns else None
+        if cut is None or not cut.any():
+            inner = ("\n".join(parts["line"].to_list()) + "\n").encode()
+            return Whole(numbered(block, inner, parts["at"]))
+        held = parts.select(pl.col("line") + pl.when(~cut).then(pl.lit("\n")).otherwise(pl.lit("")))
+        return joined(block, held["line"].to_list(), parts["at"], parts["source"])
 
     @property
     def _named(self) -> bool:

@@ -7,7 +7,7 @@ import polars as pl
 from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import LATE, either
 from forensics.sources.vllm.ids import ADDED, internal
-from forensics.sources.vllm.message import COUNT, Message, Rows, number
+from forensics.sources.vllm.message import COUNT, Message, Rows, counted, number
 
 
 def _looked_up(rows: Rows) -> None:
@@ -74,5 +74,15 @@ MESSAGES = (
         _moved,
         aside=_WHOLE,
         front=False,
+    ),
+    counted(
+        Form(
+            "lmcache-unnamed",
+            "LMCache transfer of no named request",
+            "LMCache 0.3",
+            "nothing: tokens that were stored or loaded, and not of which request",
+        ),
+        *(f"LMCache {level}: {did} " for level in _LEVELS for did in ("Retrieved", "Stored")),
+        patterns=(rf"{_LEVEL}(?:Retrieved|Stored) {COUNT} out of ",),
     ),
 )

@@ -1,0 +1,139 @@
+"""JSON objects that are not one a line: in one list, spread over lines, or back to back.
+
+Tools print records so (``jq``, a browser, an API). Formats that are often kept so read it
+themselves; for all others the objects are laid one a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Raw
+
+from forensics.sources.blocks import Block
+from forensics.sources.documents import fault
+from forensics.sources.wrappers.inner import Inner, Inners, Whole
+
+LARGEST = 256 << 20
+"""Bytes of one file that may be held."""
+_FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_BEGINS = re.compile(rb"\s*\[\s*\{")
+_SCAN = json.JSONDecoder().raw_decode
+_BLANK = re.compile(r"\s*")
+_NEXT = re.compile(r"\n[ \t]*\{")
+
+
+def in_a_list(head: bytes) -> bool:
+    """Say whether a file begins as a list of objects, and not as one list a line."""
+    if not _BEGINS.match(head):
+        return False
+    first, _, rest = head.lstrip().partition(b"\n")
+    return not rest.strip() or not is_json(first)
+
+
+def back_to_back(head: bytes) -> bool:
+    """Say whether the first line is several objects, one after the other, and nothing else."""
+    line, newline, _ = head.lstrip().partition(b"\n")
+    if not line.startswith(b"{") or b"}" not in line or is_json(line):
+        return False
+    text = line.decode("utf-8", "replace").strip()
+    at = count = 0
+    while text.startswith("{", at) and (end := _end(text, at)) is not None:
+        at, count = _skipped(text, end, ""), count + 1
+    # Of a file that is one line, the beginning may be all that is seen.
+    return count > 1 if at == len(text) else count > 0 and not newline and text[at] == "{"
+
+
+def spread(head: bytes) -> bool:
+    """Say whether the first object is spread over lines, and another or nothing follows it."""
+    text = head.lstrip().decode("utf-8", "replace")
+    if not text.startswith("{") or is_json(head.lstrip().split(b"\n", 1)[0]):
+        return False
+    end = _end(text, 0)
+    return end is not None and text[end:].lstrip()[:1] in ("", "{")
+
+
+def is_json(text: bytes) -> bool:
+    """Say whether a text is one JSON value."""
+    try:
+        msgspec.json.decode(text, type=Raw)
+    except _FAULTS:
+        return False
+    return True
+
+
+class Objects:
+    """Takes the file apart once all of it is there; objects are numbered from 1."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def whole(self, _: Block) -> Whole | None:
+        """Return None: an object may stand in several blocks."""
+        return None
+
+    def take(self, block: Block) -> Inners:
+        """Hold the bytes of a block."""
+        self._size = LARGEST + 1 if block.reason is not None else self._size + len(block.data)
+        if self._size <= LARGEST:
+            self._held.append(block.data)
+        else:
+            self._held.clear()
+        return Inners()
+
+    def end(self) -> Inners:
+        """Return one line for each object; what is none is unreadable."""
+        found = Inners()
+        data, self._held = b"".join(self._held), []
+        if self._size > LARGEST:
+            found.refuse(None, f"JSON that is not one object a line, over {LARGEST >> 20} MiB")
+            return found
+        entries = _entries(data) if data.lstrip().startswith(b"[") else _one_by_one(data)
+        for number, entry in enumerate(entries, start=1):
+            if entry.startswith(b"{") and is_json(entry):
+                found.add(Inner(entry.replace(b"\r", b" ").replace(b"\n", b" ")), number)
+            else:
+                found.refuse(number, fault(entry) or "not a JSON object")
+        return found
+
+
+def _entries(data: bytes) -> Iterator[bytes]:
+    """Yield the entries of a list; one that breaks off is taken apart object by object."""
+    try:
+        yield from (bytes(entry) for entry in msgspec.json.decode(data, type=list[Raw]))
+    except _FAULTS:
+        yield from _one_by_one(data.lstrip()[1:], between=",")
+
+
+def _one_by_one(data: bytes, between: str = "") -> Iterator[bytes]:
+    """Yield each object; after a damaged one, go on at the next line that begins with one."""
+    text, at = data.decode("utf-8", "surrogateescape"), 0
+    while (at := _skipped(text, at, between)) < len(text):
+        end = _end(text, at)
+        if end is None:
+            following = _NEXT.search(text, at)
+            end = following.start() if following else len(text)
+        entry = text[at:end].strip()
+        if entry != "]":
+            yield entry.encode("utf-8", "surrogateescape")
+        at = end
+
+
+def _skipped(text: str, at: int, between: str) -> int:
+    match = _BLANK.match(text, at)
+    at = match.end() if match else at
+    if between and text.startswith(between, at):
+        return _skipped(text, at + len(between), "")
+    return at
+
+
+def _end(text: str, at: int) -> int | None:
+    """Return where the value that begins at a place ends; None where there is no whole one."""
+    try:
+        return _SCAN(text, at)[1]
+    except (ValueError, RecursionError):
+        return None
