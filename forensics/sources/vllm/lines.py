@@ -114,7 +114,9 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
     reason = f"{message.form.title} not in a known form"
     parsed.unread += [Unread(line, None, reason) for line in misfits]
     if found.height and message.build is not None:
-        kept = found["line"].n_unique()
+        # A line may hold several requests: each is a record.
+        parsed.read += found.height - found["line"].n_unique()
+        kept = found.height
         if message.aside is not None:
             found = found.with_columns(aside=message.aside)
             for kind, count in found["aside"].drop_nulls().value_counts().iter_rows():
