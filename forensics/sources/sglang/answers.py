@@ -70,6 +70,11 @@ _SHOWN = {
     "forward": "prefill_ms",
     "prefilled": "prefill_ms",
 }
+_ROOM = r"^(?:0|[1-9][0-9]{0,18}|[0-9a-f]{32})$"
+"""A room is a number of 63 bits, in decimal: another form of it would join with no other log.
+
+Where spans name none, their trace stands for it.
+"""
 _SECONDS = (100_000_000, 253_402_300_799)
 """Seconds since 1970 that a time may be: below is a clock that counts from a host's start."""
 _LONGEST = 86_400.0
@@ -231,9 +236,11 @@ _LATE = _AT_ITS_END & _ARRIVED.is_null()
 _STAMPED = pl.any_horizontal(micros(name).is_not_null() for name in ("arrived", "received"))
 # One row's times are all of the line's clock or all stamps: the zone is of the row.
 _END = pl.coalesce(_stamp("finished"), pl.when(_AT_ITS_END & ~_STAMPED).then("timestamp"))
+_NO_ROOM = ~pl.col("transfer_id").str.contains(_ROOM) & (pl.col("transfer_id") != "")
 _VALUES: dict[str, pl.Expr] = {
     "request_id": pl.col("request_id"),
-    "transfer_id": pl.col("transfer_id"),
+    # What is no room still says that the request was handed off, so it is told a side before.
+    "transfer_id": pl.when(_NO_ROOM).then(pl.lit(values.NOT_A_VALUE)).otherwise("transfer_id"),
     "tenant_id": pl.col("tenant_id"),
     "received_at": pl.coalesce(_ARRIVED, _stamp("finished"), "timestamp"),
     "finished_at": pl.when(~_NO_ANSWER).then(_END),

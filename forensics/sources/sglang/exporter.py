@@ -21,8 +21,9 @@ from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.innerjson import decoded
 from forensics.sources.jsonlines import Batch, Path
-from forensics.sources.parsed import Parsed
+from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import answers
+from forensics.sources.sglang.batched import Batches
 
 FORMS = (
     Form(
@@ -47,6 +48,7 @@ _INNER: dict[str, Path] = {
 }
 _TENANT_PATHS: tuple[Path, ...] = (("custom_labels", "tenant"), ("custom_labels", "tenant_id"))
 _FIRST_LINES = 20
+_SEVERAL = "batch request in one record"
 
 
 class _Head(msgspec.Struct):
@@ -88,6 +90,7 @@ class _Exporter:
         self._outer = answers.reader(_OUTER, ())
         self._inner = answers.reader(_INNER, _tenants(context.incident.logs.tenant_from))
         self._bare = answers.BareReasons(())
+        self._batches = Batches(self._outer.tree)
 
     def add(self, block: Block, parsed: Parsed) -> None:
         lines = replace(block, line=0, numbers=None)  # as places within the block
@@ -97,8 +100,14 @@ class _Exporter:
         if found.blank:
             parsed.notes["blank line"] += found.blank
         for batch in found.batches:
-            filled = self._bare.fill(batch, lines)
-            numbers = pl.Series([block.number(at) for at in batch.lines.to_list()], dtype=pl.Int64)
+            # The parameters of all are one text: whose room is which cannot be told.
+            single, apart = self._batches.part(batch, lines)
+            several = sorted({*apart.of, *(place for place, _ in apart.unread)})
+            parsed.unread += [Unread(block.number(place), None, _SEVERAL) for place in several]
+            if not len(single.lines):
+                continue
+            filled = self._bare.fill(single, lines)
+            numbers = pl.Series([block.number(at) for at in single.lines.to_list()], dtype=pl.Int64)
             self._batch(replace(filled, lines=numbers), parsed)
 
     def _batch(self, batch: Batch, parsed: Parsed) -> None:

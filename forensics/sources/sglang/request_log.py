@@ -8,8 +8,9 @@ from forensics.sources.blocks import Block
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, Path
-from forensics.sources.parsed import Parsed
+from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import answers
+from forensics.sources.sglang.batched import Apart, Batches
 from forensics.sources.sglang.clock import count_offsets
 
 FORMS = (
@@ -61,6 +62,7 @@ class RequestLog:
         stated = tuple(tuple(path.split(".")) for path in context.incident.logs.tenant_from)
         self._columns = answers.reader(_PATHS, stated or _TENANT_PATHS)
         self._bare = answers.BareReasons(_META)
+        self._batches = Batches(self._columns.tree)
 
     def read(self, block: Block, numbers: pl.Series, parsed: Parsed) -> None:
         """Add the records of ``block``; ``numbers`` are the file's line numbers of its lines."""
@@ -70,8 +72,17 @@ class RequestLog:
             line = at[(unread.line or block.line) - block.line]
             parsed.unread.append(type(unread)(line, None, unread.reason))
         for batch in found.batches:
-            lines = numbers.gather(batch.lines - block.line)
-            self._add(Batch(self._bare.fill(batch, block).columns, lines), parsed)
+            single, apart = self._batches.part(batch, block)
+            lines = numbers.gather(single.lines - block.line)
+            self._add(Batch(self._bare.fill(single, block).columns, lines), parsed)
+            self._apart(apart, numbers, parsed)
+
+    def _apart(self, apart: Apart, numbers: pl.Series, parsed: Parsed) -> None:
+        """Add the requests of batches; each counts as a record of its own."""
+        parsed.unread += [Unread(numbers[place], None, reason) for place, reason in apart.unread]
+        if apart.lines:
+            parsed.read += len(apart.of) - len(set(apart.of))
+            self.read(apart.block, numbers.gather(apart.of), parsed)
 
     def _add(self, batch: Batch, parsed: Parsed) -> None:
         frame = answers.typed(batch.columns, batch.lines, self._context, parsed)

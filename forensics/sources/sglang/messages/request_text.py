@@ -14,7 +14,8 @@ from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Path
 from forensics.sources.sglang import answers
 from forensics.sources.sglang.clock import count_offsets
-from forensics.sources.sglang.message import ROOM, Message, Rows, counted
+from forensics.sources.sglang.message import Message, Rows, counted
+from forensics.sources.sglang.messages.request_batch import each
 from forensics.sources.sglang.skeleton import CLOSE, OPEN, skeleton, sound
 from forensics.sources.values import NOT_A_VALUE
 
@@ -63,7 +64,7 @@ def _read(rows: Rows, event: str) -> None:
         pl.lit(event).alias("event"),
         _timestamp().alias("timestamp"),
         _request_id().alias("request_id"),
-        _once(rf", bootstrap_room=({ROOM})[,)]").alias("transfer_id"),
+        _room().alias("transfer_id"),
         _once(rf", received_time=({_FLOAT})[,)]").alias("received"),
         *(_meta(name, value).alias(column) for column, (name, value) in _META.items()),
         *(pl.col("meta").str.extract(form, 1).alias(name) for name, form in _CODES.items()),
@@ -79,6 +80,12 @@ def _once(form: str) -> pl.Expr:
     """A field that stands in the line once; where a key imitates it, neither is believed."""
     found = pl.col("bare").str.extract(form, 1)
     return pl.when(pl.col("bare").str.count_matches(form) == 1).then(found)
+
+
+def _room() -> pl.Expr:
+    """The room as it is written: of one that is no number more is judged, and then let go."""
+    found = _once(r", bootstrap_room=([^,)]*)[,)]").str.strip_chars(f"{OPEN}{CLOSE}'")
+    return pl.when(found == "").then(pl.lit(NOT_A_VALUE)).when(found != "None").then(found)
 
 
 def _request_id() -> pl.Expr:
@@ -145,7 +152,7 @@ def _other_object() -> pl.Expr:
 
 
 def _message(form: Form, word: str, event: str, ending: str) -> Message:
-    object_ = rf"(?<repr>GenerateReqInput\(rid=(?:'|\"|None,).*{ending})$"
+    object_ = rf"(?<repr>GenerateReqInput\(rid=(?:'|\"|None,|\[).*{ending})$"
     others = r"(?<other>(?:[A-FH-Z]\w{0,80}|G[^e]\w{0,80})\()"
     return Message(
         form,
@@ -161,7 +168,7 @@ def _message(form: Form, word: str, event: str, ending: str) -> Message:
 def _sound_only(frame: pl.DataFrame) -> pl.DataFrame:
     """Leave out lines whose quotes a key has unbalanced: nothing in them is where it seems."""
     frame = frame.with_columns(bare=skeleton(pl.col("repr")))
-    return frame.filter(sound(pl.col("repr"), pl.col("bare")).fill_null(value=True))
+    return each(frame.filter(sound(pl.col("repr"), pl.col("bare")).fill_null(value=True)))
 
 
 _LEVELS = "0.4.6-0.5.23, any level; without a time of its own in 0.5.8-0.5.11"
