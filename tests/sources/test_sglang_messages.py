@@ -1,5 +1,7 @@
 """SGLang's node logs: what the rarer messages become, value by value."""
 
+import re
+
 import pytest
 
 AT = "[2026-02-03 04:05:06 DP1 TP1 EP1] "
@@ -171,9 +173,61 @@ def test_an_id_that_holds_a_whole_imitation_gives_no_value(log, line):
 
 def test_a_room_on_an_engine_that_hands_nothing_on_is_none(log):
     """Byte for byte what an id would leave that imitates one."""
-    seen = log(old("unified", STAGES), old("decode", STAGES))
+    stages = f"{STAGES}start=1.5"
+    seen = log(old("unified", stages), old("decode", stages))
     assert seen.column("transfer_id") == [None, str(ROOM)]
     assert seen.facts.bad_values == {"transfer_id": 1}
+
+
+DECODE = new(f"{STAGES}entry_time=1770091500.250").replace("prefill", "decode").replace(
+    "bootstrap_duration=15.00ms", "bootstrap_duration=15.00ms, alloc_wait_duration=1.00ms, "
+    "transfer_duration=86.72ms",
+)  # fmt: skip
+SENT = new(f"{STAGES}{ENTRY}transfer_speed=0.41 GB/s, transfer_total=3.75 MB")
+OLD_LINE = old(
+    "decode",
+    "prealloc_queue_duration(15.00ms) = bootstrap(14.00ms) + alloc_wait(1.00ms); "
+    "transfer_duration=167.66ms; queue_duration=4.06ms, start=402118.282",
+)
+WHOLE = re.compile(r"(?:[0-9]ms\)? ?|GB/s|\.250|start=402118\.[0-9]+)$")
+"""Where nothing shows that more was to come."""
+
+
+@pytest.mark.parametrize("line", [SENT, DECODE, OLD_LINE], ids=["prefill", "decode", "old"])
+def test_a_line_that_was_cut_off_is_unreadable_wherever_it_was(log, line):
+    cuts = [line[:end] for end in range(len(AT) + 1, len(line))]
+    cuts = [cut for cut in cuts if not WHOLE.search(cut)]
+    seen = log(line, *cuts)
+    assert seen.facts.kept == 1
+    lines = sorted(unread.line for unread in seen.facts.unread)
+    assert lines == list(range(2, len(cuts) + 2))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        (AT[:15], "line cut off"),
+        (AT[:-2], "line cut off"),
+        (f"{AT}Deco", "line cut off"),
+        (f"{AT}Req{SENT}", "line cut off"),
+        (f"{AT}ReqTim[2026-02-03 04:06:00] Something new", "line cut off"),
+    ],
+)
+def test_a_line_cut_off_before_it_could_be_told_is_unreadable(log, line, reason):
+    seen = log(SENT, line)
+    assert (seen.facts.kept, seen.reasons) == (1, {reason: 1})
+
+
+@pytest.mark.parametrize("line", [f"{AT}Ready", f"{AT}D2H copies", "Deploying", "[1, 2, 3]"])
+def test_short_lines_of_others_are_not_cut_off(log, line):
+    assert log(SENT, line).facts.ignored == {"other line": 1}
+
+
+def test_tries_before_are_kept_where_there_were_any(log):
+    again = SENT.replace("attempts=0", "attempts=2")
+    assert log(SENT, again).column("prefill_retries") == [None, 2]
+    old_line = old("prefill", f"{STAGES}start=1.5, transfer_total=9.57MB, #retries=1")
+    assert row(log(old_line))["prefill_retries"] == 1
 
 
 # --- refused and shortened -----------------------------------------------------------

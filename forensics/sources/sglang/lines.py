@@ -25,6 +25,12 @@ _EITHER = "|".join(re.escape(literal) for literal in _LITERALS)
 _SWALLOWED = r", bootstrap_room=|, input[ _]len=|\.bootstrap_room="
 """Fields that stand after an id and cannot be part of it."""
 OTHER = "other line"
+_CUT_PREFIX = r"^\[[0-9]{4}-[0-9A-Z_:., -]*\]?$"
+_CUT_BEFORE = r"^(.{1,60}?)(?:$|\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:)"
+_BEGUN = pl.Series(
+    sorted({text[:end] for text in _LITERALS for end in range(1, len(text))}), dtype=pl.String
+)
+"""What is left of a message's literal in a line that was cut off within it."""
 
 
 def parse(rows: pl.DataFrame, context: Context, parsed: Parsed, stamped: Outer) -> None:
@@ -73,6 +79,7 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         reason = "request record behind an unknown prefix"
         parsed.unread += [Unread(line, None, reason) for line in rows.filter(wrapped)["line"]]
         rows = rows.filter(~wrapped)
+    rows = _whole(rows, parsed)
     # What tracebacks quote of a program is indented; no message is.
     literal = pl.when(~body.str.contains(r"^[ \t]")).then(body.str.extract(f"({_EITHER})", 1))
     blank = pl.when(body.str.contains(r"^\s*$")).then(pl.lit("blank line"))
@@ -83,6 +90,18 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
                 parsed.ignored[kind] += count
         else:
             _take(_BY_LITERAL[str(found)], part.drop("kind"), context, parsed)
+
+
+def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Leave out lines that were cut off before it could be told what they are."""
+    body = pl.col("body")
+    begun = body.str.extract(_CUT_BEFORE, 1).is_in(_BEGUN.implode())
+    begun &= pl.col("known") | (body.str.len_bytes() > 3)
+    cut = rows.select(begun | (body.str.contains(_CUT_PREFIX) & ~pl.col("known"))).to_series()
+    if not cut.any():
+        return rows
+    parsed.unread += [Unread(line, None, "line cut off") for line in rows.filter(cut)["line"]]
+    return rows.filter(~cut.fill_null(value=False))
 
 
 _GLUED = r".\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
@@ -102,6 +121,8 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
     parsed.unread += [Unread(line, None, reason) for line in misfits]
     if not found.height:
         return
+    # A line may hold the requests of a batch: each is a record.
+    parsed.read += max(0, found.height + len(misfits) - rows.height)
     kept = parsed.kept + found.height
     if message.aside is not None:
         found = found.with_columns(aside=message.aside)

@@ -20,6 +20,8 @@ _DTYPES: dict[str, pl.DataType] = {
     "d": pl.Int64(),
     "f": pl.Float64(),
 }
+_DECIMALS = r"\.[0-9]{3}$"
+"""A stamp has three: with fewer it was cut off, and is of another time."""
 _TEMPLATE = re.compile(r"(?P<before>[^{]*)\{(?P<field>\w*):?(?P<kind>\w?)\}(?P<after>.*)")
 
 
@@ -31,6 +33,10 @@ class _Piece:
     field: str
     kind: str
     after: str
+
+    def ended(self, text: pl.Expr) -> pl.Expr:
+        """Say which texts are whole: at their end stands the unit, or the last of the decimals."""
+        return text.str.ends_with(self.after) if self.after else text.str.contains(_DECIMALS)
 
     def value(self, text: pl.Expr) -> pl.Expr:
         """Return the field; a number that is none is null."""
@@ -51,7 +57,7 @@ class Shape:
     Args:
         pieces: each as ``key={field}``, ``key={field:d}`` for a count, ``key={field:f}`` for
             a measure, ``key={field:i}`` for an identifier of digits, which stays a text, and
-            with ``{}`` where nothing is taken.
+            with ``{}`` where nothing is taken. The last one ends in its unit, or is a stamp.
         given: fields that follow from the shape itself.
     """
 
@@ -59,10 +65,11 @@ class Shape:
         found = [match for piece in pieces if (match := _TEMPLATE.fullmatch(piece))]
         parts = [_Piece(**match.groupdict()) for match in found]
         begun = [pl.col(str(at)).str.starts_with(p.before) for at, p in enumerate(parts)]
+        begun.append(parts[-1].ended(pl.col(str(len(parts) - 1))))
         fields = [p.value(pl.col(str(at))) for at, p in enumerate(parts) if p.field]
         self.count = len(parts)
         self.begun = pl.all_horizontal(pl.col(str(self.count)).is_null(), *begun)
-        """Which lines have just these pieces; numbers are not looked at."""
+        """Which lines have just these pieces, the last of them whole; numbers are not looked at."""
         self.fields = [*fields, *(pl.lit(value).alias(name) for name, value in given.items())]
         """The fields; a number that is none is null."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.schema import TIMED_LATE
+from forensics.schema import RETRIES, TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.clock import count_offsets
 from forensics.sources.sglang.message import COUNT, LONG_ID, ROOM, Message, Rows, number, told_once
@@ -20,7 +20,7 @@ _MS = r"-?[0-9]+\.[0-9]+"
 _ANY = (
     rf"^ReqTimeStats\(rid=(?<rid>{LONG_ID})(?:, bootstrap_room=(?<room>{ROOM}))?"
     rf", input_len=(?<input>{COUNT}), cached_input_len=(?<cached>{COUNT}), "
-    rf"output_len=(?<output>{COUNT})(?:, attempts=[0-9]+)?, {_TYPE}(?<rest>.*)$"
+    rf"output_len=(?<output>{COUNT})(?:, attempts=(?<tries>{COUNT}))?, {_TYPE}(?<rest>.*)$"
 )
 _COUNTS = (
     "ReqTimeStats(rid={rid}",
@@ -28,7 +28,7 @@ _COUNTS = (
     "input_len={input:d}",
     "cached_input_len={cached:d}",
     "output_len={output:d}",
-    "attempts={}",
+    "attempts={tries:d}",
 )
 _SHAPES = (
     Shape(
@@ -65,6 +65,25 @@ _STAGE = {
 }
 _ONCE = told_once(r"bootstrap_room=|put[ _]len=|type=\w+\):", "rest")
 """After the counts there are durations alone: other counts there are the line's own."""
+_KEY = r"([a-z_#]+)[=(][^=(,;]+$"
+_WITH_UNIT = (
+    r"(?:_duration|^bootstrap|^alloc_wait|^other|^transfer_(?:speed|total)|^entry_time"
+    r"|^start(?:_time)?)$"
+)
+_UNIT = r"(?:[0-9]ms\)?|[0-9] ?MB|[0-9] ?GB/s|=[0-9]+\.[0-9]{3}|start(?:_time)?=-?[0-9]+\.[0-9]+)$"
+
+
+def _sound(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out lines that an id imitates, and those that were cut off.
+
+    Figures at the end of a line that was cut off are lost or, worse, are others.
+    """
+    rest = pl.col("rest").str.strip_chars_end(" ")
+    key = rest.str.extract(_KEY, 1)
+    whole = key.is_not_null() & (~key.str.contains(_WITH_UNIT) | rest.str.contains(_UNIT))
+    return _ONCE(frame.filter(whole | rest.is_null()))
+
+
 _EPOCHS = (1e8, 1e11)
 """Seconds since 1970 that a stamp may be."""
 
@@ -161,19 +180,27 @@ def _old(rows: Rows) -> None:
 
 def _whole(frame: pl.DataFrame) -> pl.DataFrame:
     """Return all measures; where the pieces were not as usual they stand in ``rest``."""
-    absent = [name for name in _MEASURES if name not in frame.columns]
+    absent = [name for name in (*_MEASURES, "tries") if name not in frame.columns]
     frame = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias(name) for name in absent)
+    frame = frame.with_columns(number("tries"))
     if frame["rest"].null_count() < frame.height:
         frame = frame.with_columns(
             pl.coalesce(name, pl.col("rest").str.extract(form, 1).cast(pl.Float64, strict=False))
             for name, form in _MEASURES.items()
         )
+        again = pl.col("rest").str.extract(rf"#retries=({COUNT})$", 1).cast(pl.Int64)
+        frame = frame.with_columns(tries=pl.coalesce("tries", again))
     return frame
+
+
+_RETRIED = (pl.col("type") == "prefill") & (pl.col("tries") > 0)
+_RETRIES = pl.when(_RETRIED).then(pl.col("tries")).alias(RETRIES)
 
 
 def _add(rows: Rows, observation: tuple[pl.Expr, ...]) -> None:
     """Add the observations, and each identity's part in the hand-off, as its own lines say."""
-    rows.observe(*observation, naive=_UNDATED)
+    tries = (_RETRIES,) if rows.frame.select(_RETRIED.any()).item() else ()
+    rows.observe(*observation, *tries, naive=_UNDATED)
     roomless = rows.frame.select((~_APART & pl.col("room").is_not_null()).sum()).item()
     if roomless:
         rows.parsed.bad_values["transfer_id"] += roomless
@@ -190,13 +217,13 @@ MESSAGES = (
         (_ANY,),
         _new,
         _SHAPES,
-        refine=_ONCE,
+        refine=_sound,
     ),
     Message(
         Form("time-stats-old", "old time-stats line", "0.4.10-0.5.11", f"{_SHOWS} from 0.5.10"),
         ("Req Time Stats(",),
         (_OLD,),
         _old,
-        refine=_ONCE,
+        refine=_sound,
     ),
 )
