@@ -136,6 +136,7 @@ def test_a_stream_that_broke_after_its_head(log):
         ("Decode server returned error status", "error status of a decode server"),
         ("Prefill server failed (CRITICAL)", "prefill server failed"),
         ("Failed to select PD pair", "no pair of servers"),
+        ("Sending concurrent requests", "pair of servers that was chosen"),
         ("Stream error from decode server", "broken stream of a decode server"),
     ],
 )

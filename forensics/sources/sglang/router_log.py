@@ -37,7 +37,7 @@ FORMS = (
     ),
     Form(
         "router-engine-error",
-        "error about a prefill or decode server",
+        "line about a prefill or decode server",
         "sglang_router 0.2-0.3.2, smg",
         "how often each kind occurred: it may quote a prompt",
     ),
@@ -63,6 +63,7 @@ _ENGINE_ERRORS = {
     "prefill server failed": "Prefill server failed (CRITICAL)",
     "no pair of servers": "Failed to select PD pair",
     "broken stream of a decode server": "Stream error from decode server",
+    "pair of servers that was chosen": "Sending concurrent requests",
 }
 _JSON: dict[str, tuple[Path, Kind]] = {
     "at": (("timestamp",), "time"),

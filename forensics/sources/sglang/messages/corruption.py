@@ -58,8 +58,12 @@ _RELEASED = (
     rf"^Deferred KV release for room (?<room>{ROOM}) timed out after [0-9.]+s without a "
     r"full drain ack from prefill; releasing anyway"
 )
+# Both sums follow, but for a peer's: else a room that was cut off would be another one.
 _CHECKSUM = (
-    rf"^KV checksum mismatch(?: on a peer rank)? req=(?<rid>{LONG_ID}) "
+    rf"^KV checksum mismatch req=(?<rid>{LONG_ID}) bootstrap_room=(?<room>{ROOM})(?<rest> .*)$"
+)
+_ON_A_PEER = (
+    rf"^KV checksum mismatch on a peer rank req=(?<rid>{LONG_ID}) "
     rf"bootstrap_room=(?<room>{ROOM})(?<rest> .*)?$"
 )
 _ONCE = told_once(r"bootstrap_room=", "rid", "rest")
@@ -107,7 +111,7 @@ MESSAGES = (
             "id and room of a request whose pages are not what prefill sent",
         ),
         ("KV checksum mismatch",),
-        (_CHECKSUM,),
+        (_CHECKSUM, _ON_A_PEER),
         _checksum,
         refine=_ONCE,
     ),

@@ -123,6 +123,16 @@ MESSAGES = (
     ),
     counted(
         Form(
+            "timeout-hint",
+            "hint about hand-offs that time out",
+            "0.5.3-0.5.23, once a process",
+            "nothing: no request is named, and each one that fails has a line of its own",
+        ),
+        "Some requests timed out when bootstrapping",
+        "Some requests fail to receive KV Cache transfer done signal",
+    ),
+    counted(
+        Form(
             "state-index-error",
             "state index length error",
             "0.5.11-0.5.23",

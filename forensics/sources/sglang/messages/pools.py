@@ -50,6 +50,19 @@ MESSAGES = (
         ),
         "KV Cache VA upper bound",
     ),
+    counted(
+        Form(
+            "capture-sizing",
+            "sizing after capture",
+            "0.5.13-0.5.23",
+            "nothing: the KV cache line after capture says it",
+        ),
+        "Post-capture KV sizing: full_layer_tokens=",
+    ),
+    counted(
+        Form("pool-end", "end of a memory pool", "0.4.6-0.5.23", "nothing: memory that is left"),
+        "Memory pool end. avail mem=",
+    ),
     Message(
         Form("pool", "pool line", "0.4.6-0.5.23", "pool and context of the server"),
         ("max_total_num_tokens=",),
