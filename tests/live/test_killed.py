@@ -29,6 +29,7 @@ class Killed:
         self.temp.mkdir()
         self.record = folder / "record.ndjson"
         self._made = self.temp.stat().st_mtime_ns
+        self.said = b""
         keys = {"KEY_A": "lab-key-a", "KEY_B": "lab-key-b", "TMPDIR": str(self.temp)}
         self._child = subprocess.Popen(
             [*FORENSICS, *arguments, "--record", str(self.record)],
@@ -49,6 +50,7 @@ class Killed:
 
     def end(self) -> int:
         printed = self._child.communicate(timeout=20)
+        self.said = printed[1]
         assert self._made == self.temp.stat().st_mtime_ns, "a temporary file was made"
         search(self.folder, *printed)
         return self._child.returncode
@@ -89,7 +91,7 @@ class Engine:
 
 def moments() -> Iterator[object]:
     for number, lines, long in (
-        (signal.SIGKILL, 0, False), (signal.SIGTERM, 1, True), (signal.SIGINT, 7, False),
+        (signal.SIGKILL, 0, False), (signal.SIGTERM, 1, False), (signal.SIGINT, 7, True),
         (signal.SIGKILL, 8, True), (signal.SIGTERM, 14, True), (signal.SIGKILL, 40, False),
         (signal.SIGINT, 60, True),
     ):  # fmt: skip
@@ -101,7 +103,8 @@ def test_a_killed_canary_leaves_no_text(tmp_path, engine, number, lines):
     killed = Killed(tmp_path, engine.asking("--pause", "0.05"))
     far = (lambda: len(killed.lines()) >= lines) if lines else killed.record.exists
     code = killed.kill(number, far)
-    assert code == (130 if number == signal.SIGINT else -number)
+    assert code == (-number if number == signal.SIGKILL else 130)
+    assert (b"canary: interrupted; the record holds" in killed.said) == (code == 130)
     # Each line is whole, whenever the end came; a hit before it is on record.
     kept = [json.loads(line) for line in killed.lines()]
     assert any("marker" in row for row in kept) or lines < 40
@@ -144,7 +147,8 @@ def test_a_killed_gate_leaves_nothing(tmp_path, dripping, number):
     url, sent = dripping
     killed = Killed(tmp_path, ["gate", url, "--timeout", "30"])
     code = killed.kill(number, lambda: len(sent) > 5)
-    assert code == (130 if number == signal.SIGINT else -number)
+    assert code == (-number if number == signal.SIGKILL else 130)
+    assert (b"interrupted" in killed.said) == (code == 130)
     assert killed.lines() == []
 
 

@@ -114,6 +114,33 @@ def test_half_written_lines_rotation_and_a_restart(logs, affected, watched, tmp_
     assert [e["event"] for e in told(out) if e["event"] != "finding"] == ["rotated"]
 
 
+STATS = (
+    "[2026-09-01 12:00:0{n} DP0 TP0] ReqTimeStats(rid={side}, bootstrap_room=5392444535701028124, "
+    "input_len={tokens}, cached_input_len=0, output_len=9, attempts=0, type={side}): "
+    "bootstrap_duration=15.00ms, queue_duration=5.00ms, forward_duration=80.00ms, "
+    "entry_time=1788264000.500\n"
+)
+
+
+def test_a_watch_that_is_restarted_all_the_time_judges_all_the_same(tmp_path, monkeypatch):
+    """Each run is over before anything in it has come to rest; the machine's clock goes on."""
+    (logs := tmp_path / "logs").mkdir()
+    for side, tokens in (("prefill", 1), ("decode", 700_000)):
+        pool = "[2026-09-01 11:59:59 TP0] max_total_num_tokens=681280, context_len=1048576\n"
+        (logs / f"{side}-01.log").write_text(pool + STATS.format(n=1, side=side, tokens=tokens))
+    clock = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    out, state = tmp_path / "found.ndjson", tmp_path / "state"
+    for turn in range(3):
+        clock[0] += 4.0
+        (folder := tmp_path / f"scratch{turn}").mkdir()
+        watch = Watch([str(logs)], Incident(), folder, Output(out, ()), state, Asked(settle=7))
+        watch.step()
+        watch.close()
+        assert out.exists() == (turn == 2), "at rest for more than seven seconds, and not before"
+    assert findings(out) == [("decode", "probable")]
+
+
 def test_a_log_emptied_in_place_is_begun_again_and_named(logs, affected, watched):
     folder, out, begin = watched
     watch = begin()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 
-from forensics.live.watch.follow import Chunk, Event, Followed, Place, is_at
+from forensics.live.watch.follow import MOST, Chunk, Event, Followed, Place, is_at
 
 _Told = Callable[[Event], None]
+Ends = MutableMapping[tuple[int, int], dict[int, float]]
 
 
 class Log:
@@ -17,11 +18,16 @@ class Log:
         path: the name.
         places: where an earlier run had come to, oldest file first; () to begin.
         told: called with what happened to the file.
+        ends: where the pieces ended that an earlier run read, and when it did, by device and
+            inode: they are read again piece by piece; forgotten where the file was emptied.
     """
 
-    def __init__(self, path: Path, places: tuple[Place, ...], told: _Told) -> None:
+    def __init__(
+        self, path: Path, places: tuple[Place, ...], told: _Told, ends: Ends | None = None
+    ) -> None:
         self.path = path
         self._told = told
+        self._ends = {} if ends is None else ends
         self._files: list[Followed] = []
         for place in places:
             found = self._find(place)
@@ -34,15 +40,22 @@ class Log:
         """Return the next whole lines: of a file that was moved aside, to its end, first."""
         self._look()
         while len(self._files) > 1:
-            chunk = self._files[0].read(last=True)
+            chunk = self._files[0].read(last=True, most=self._most())
             if chunk is not None:
                 return chunk
             self._files.pop(0).close()
         if not self._files:
             return None
         if self._files[0].emptied():
+            self._ends.pop(self._files[0].identity, None)
             self._told("truncated")
-        return self._files[0].read(last=last)
+        return self._files[0].read(last=last, most=self._most())
+
+    def _most(self) -> int:
+        """Return how many bytes may be read at once: up to where an earlier run had come."""
+        place = self._files[0].place
+        ends = self._ends.get((place.device, place.inode), ())
+        return min((end - place.offset for end in ends if end > place.offset), default=MOST)
 
     def back(self, chunk: Chunk) -> None:
         """Read a chunk again the next time."""

@@ -31,11 +31,12 @@ _KEPT = {name: DTYPES[name] for name in _ASKED} | {"_at": pl.Float64()}
 
 @dataclass(frozen=True)
 class Held:
-    """The rows of one chunk: when it was read, its log, where it began, its parts."""
+    """The rows of one chunk: when it was read, its log, where it began and ended, its parts."""
 
     at: float
     log: str
     begin: Place
+    end: Place
     parts: tuple[Path, ...]
     reading: Reading
 
@@ -72,13 +73,22 @@ class Ring:
         while self._old and self._old[0][0] < long_before:
             self._old.popleft()
 
-    def old(self) -> list[pl.DataFrame]:
-        """Return the rows of longer ago that are still held."""
-        return [frame.drop("_at") for _, frame in self._old]
+    def old(self) -> list[tuple[float, pl.DataFrame]]:
+        """Return the rows of longer ago that are still held, and when they were read."""
+        return [(at, frame.drop("_at")) for at, frame in self._old]
 
-    def restore(self, frames: list[pl.DataFrame], at: float) -> None:
-        """Take rows that an earlier run held."""
-        self._old += [(at, frame.with_columns(_at=pl.lit(at))) for frame in frames]
+    def restore(self, frames: list[tuple[float, pl.DataFrame]]) -> None:
+        """Take rows that an earlier run held, and when they were read."""
+        self._old += [(at, frame.with_columns(_at=pl.lit(at))) for at, frame in frames]
+
+    def sizes(self) -> tuple[int, ...]:
+        """Return how much is held: it grows by what is read, and shrinks by what is let go."""
+        known = (len(self.capacity), len(self.markers), self.clock.total())
+        return (*known, len(self._held), len(self._old))
+
+    def ends(self) -> list[tuple[Place, float]]:
+        """Return where each chunk that is held ended, and when it was read."""
+        return [(held.end, held.at) for held in self._held]
 
     def begins(self) -> dict[str, dict[tuple[int, int], Place]]:
         """Return where the oldest chunk of each file of each log began."""

@@ -1,7 +1,8 @@
 """What a restart needs: how far each log was read, what was learnt of capacities, what was told.
 
 Places are those of the oldest rows that are still held: a restart reads a little again and
-knows by what it has told that nothing is told twice. No row of a request is in it.
+knows by what it has told that nothing is told twice. What it reads again is as old as it was:
+else a watch that is restarted often would never judge anything. No row of a request is in it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,15 @@ class Learnt(msgspec.Struct, frozen=True):
     columns: dict[str, list[Any]]
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """Which piece of a file was read when, by the running clock of this machine."""
+
+    device: int
+    inode: int
+    end: int
+    at: float
+
+
 class State(msgspec.Struct, frozen=True):
     """The state of a watch."""
 
@@ -36,6 +46,9 @@ class State(msgspec.Struct, frozen=True):
     clock: list[tuple[str, int, int]] = []
     told: list[str] = []
     suspects: list[Learnt] = []
+    suspects_at: list[float] = []
+    seen: list[Seen] = []
+    boot: str = ""
     version: int = 1
 
 
@@ -59,6 +72,17 @@ def save(path: Path, state: State) -> None:
     made.unlink(missing_ok=True)
     write_private(made, msgspec.json.encode(state))
     made.replace(path)
+
+
+def boot() -> str:
+    """Return what names the time since this machine started; empty where nothing does.
+
+    The running clock goes on over restarts of a program, and begins anew with the machine.
+    """
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def learnt(frames: list[pl.DataFrame], kind: str) -> list[Learnt]:

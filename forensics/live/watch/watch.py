@@ -96,7 +96,8 @@ class Watch:
             kept.frames(before.markers, "markers"),
             Counter({(node, ahead): count for node, ahead, count in before.clock}),
         )
-        self._ring.restore(kept.frames(before.suspects, "observations"), time.monotonic())
+        self._seen = self._clock_of(before)
+        self._ring.restore(self._suspects(before))
         self._open: dict[str, Log] = {}
         self._inputs: dict[str, Input] = {}
         self._numbers: dict[str, int] = {}
@@ -104,7 +105,24 @@ class Watch:
         self._stdin_lines = 0
         self._parts = 0
         self._moving = True
+        self._saved: object = None
+        self._floor_of: tuple[tuple[int, int], int | None] | None = None
         self.counts = Counts()
+
+    def _clock_of(self, before: kept.State) -> dict[tuple[int, int], dict[int, float]]:
+        """Return when the pieces of each file were read that an earlier run held, by their ends."""
+        seen: dict[tuple[int, int], dict[int, float]] = {}
+        if before.boot and before.boot == kept.boot():
+            for piece in before.seen:
+                seen.setdefault((piece.device, piece.inode), {})[piece.end] = piece.at
+        return seen
+
+    def _suspects(self, before: kept.State) -> list[tuple[float, pl.DataFrame]]:
+        """Return the rows that an earlier run held for long, and when they were read."""
+        frames, now = kept.frames(before.suspects, "observations"), time.monotonic()
+        same = before.boot == kept.boot() and len(before.suspects_at) == len(frames)
+        times = before.suspects_at if same and before.boot else [now] * len(frames)
+        return list(zip(times, frames, strict=True))
 
     def step(self, *, last: bool = False) -> list[dict[str, Any]]:
         """Read what is new and return the findings that were told; ``last`` waits for nothing.
@@ -121,9 +139,18 @@ class Watch:
         self.counts.tiers.update(item["tier"] for item in told)
         keep = self._asked.keep
         self._ring.forget(now - keep, now - _LONGER * keep, self._floor())
-        if self._state_file is not None:
-            kept.save(self._state_file, self._state())
+        self._save()
         return told
+
+    def _save(self) -> None:
+        """Remember how far this came, where it came any further."""
+        if self._state_file is None:
+            return
+        places = {name: log.places() for name, log in self._open.items()}
+        now = (places, len(self._output.told), self._ring.sizes())
+        if now != self._saved:
+            kept.save(self._state_file, self._state())
+            self._saved = now
 
     def close(self) -> None:
         """Close the files."""
@@ -146,7 +173,9 @@ class Watch:
             self._numbers[source.name] = len(self._numbers)
             if source.path is not None:
                 places = self._before.pop(source.name, ())
-                self._open[source.name] = Log(source.path, places, self._teller(source.name))
+                self._open[source.name] = Log(
+                    source.path, places, self._teller(source.name), self._seen
+                )
         if not self._inputs:
             raise NoInputError("no log that can be followed was named")
 
@@ -215,12 +244,23 @@ class Watch:
         self.counts.last_record = time.time() if facts.read else self.counts.last_record
         parts = tuple(reading.parts)
         small = Reading(capacity=reading.capacity, markers=reading.markers, clock=reading.clock)
-        self._ring.add(Held(time.monotonic(), source.name, chunk.begin, parts, small))
+        self._ring.add(Held(self._when(chunk), source.name, chunk.begin, chunk.end, parts, small))
         self._moving = True
         return True
 
+    def _when(self, chunk: Chunk) -> float:
+        """Return when a piece was first read: now, or by an earlier run."""
+        end, now = chunk.end, time.monotonic()
+        return min(now, self._seen.get((end.device, end.inode), {}).get(end.offset, now))
+
     def _floor(self) -> int | None:
         """Return from how many tokens on a prompt may be too long for some engine."""
+        known = (len(self._ring.capacity), self._ring.clock.total())
+        if self._floor_of is None or self._floor_of[0] != known:
+            self._floor_of = known, self._lowest()
+        return self._floor_of[1]
+
+    def _lowest(self) -> int | None:
         clocks = Clocks.infer(self._ring.clock, self._incident.logs.timezone)
         epochs = build(list(self._ring.capacity), clocks, self._incident).epochs
         stated = self._incident.trigger.threshold_tokens
@@ -254,14 +294,20 @@ class Watch:
             oldest = begun.get(name, {})
             now = {(p.device, p.inode): p for p in log.places()}
             logs[name] = list({**now, **oldest}.values()) if oldest else list(now.values())
+        old = self._ring.old()
         return kept.State(
             logs=logs,
+            seen=[
+                kept.Seen(p.device, p.inode, p.offset, t) for p, t in self._ring.ends() if p.inode
+            ],
+            boot=kept.boot(),
+            suspects_at=[at for at, _ in old],
             formats=self._formats,
             capacity=kept.learnt(self._ring.capacity, "capacity"),
             markers=kept.learnt(self._ring.markers, "markers"),
             clock=[(node, ahead, n) for (node, ahead), n in sorted(self._ring.clock.items())],
             told=sorted(self._output.told),
-            suspects=kept.learnt(self._ring.old(), "observations"),
+            suspects=kept.learnt([frame for _, frame in old], "observations"),
         )
 
 
