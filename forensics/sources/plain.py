@@ -6,7 +6,7 @@ Foreign names are mapped by ``[columns]``; any other column is never read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
 
@@ -43,6 +43,17 @@ def told_by(columns: set[str]) -> bool:
     Other formats have token counts and models too; a record needs an id, a time or a pool.
     """
     return len(columns) > 1 and not columns.isdisjoint(_TELLING)
+
+
+_VERDICTS = ({"tier", "reasons"}, {"affected", "delivered"})
+"""Columns of a report's tables, and of the truth of a synthetic incident."""
+RESULT = "table of verdicts, not a log: what was found is no evidence of itself"
+
+
+def is_result(columns: Iterable[str], incident: Incident) -> bool:
+    """Say whether a table is one that this project writes, of requests that were judged."""
+    own = set(columns) - set(incident.columns)
+    return "request_id" in own and any(verdict <= own for verdict in _VERDICTS)
 
 
 def known_columns(head: bytes, incident: Incident) -> set[str]:

@@ -27,7 +27,11 @@ def read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of Parquet; only named columns are decoded."""
     wanted = plain.flat_names(context.incident)
     first = 1
-    for columns, height in _batches(opened.whole(), wanted):
+    data = opened.whole()
+    if plain.is_result(_names(data), context.incident):
+        yield Parsed(read=1, unread=[Unread(None, None, plain.RESULT)])
+        return
+    for columns, height in _batches(data, wanted):
         if columns is None:
             yield Parsed(read=1, unread=[Unread(None, None, "damaged Parquet file")])
             return
@@ -37,6 +41,16 @@ def read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
         records.add(plain.with_node(raw), context, parsed)
         first += height
         yield parsed
+
+
+def _names(data: BytesIO) -> list[str]:
+    try:
+        names: list[str] = pq.read_schema(data).names
+    except _DAMAGE:
+        return []
+    finally:
+        data.seek(0)
+    return names
 
 
 def _batches(

@@ -115,11 +115,14 @@ def _is_ndjson(head: bytes, incident: Incident) -> str | None:
     return f"JSON lines with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
-def _is_csv(head: bytes, incident: Incident) -> str | None:
+def _header(head: bytes) -> list[str]:
     header = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+    return [name.strip().strip('"') for name in header.split(",")]
+
+
+def _is_csv(head: bytes, incident: Incident) -> str | None:
     known = plain.names(incident)
-    names = (name.strip().strip('"') for name in header.split(","))
-    seen = {known[name] for name in names if name in known}
+    seen = {known[name] for name in _header(head) if name in known}
     return f"CSV header with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
@@ -378,6 +381,8 @@ def _told(stack: Stack, incident: Incident) -> Detected:
     head = stack.source.head()
     if head.startswith(_UTF_16):
         return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
+    if plain.is_result(_header(head), incident):
+        return Detected(stack, None, plain.RESULT)
     a_list = in_a_list(head)
     # Most files say it at once; some begin with pages of what other programs printed.
     for shown in (b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]), head):
