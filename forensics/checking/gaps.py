@@ -16,6 +16,7 @@ from forensics.checking.presence import DAY, day_of, days_between
 from forensics.checking.survey import Survey
 from forensics.exposure import stamp
 from forensics.requests import JOINED
+from forensics.roles import NAMED_PREFILL
 from forensics.schema import ENGINE_HOP
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.wording import count
@@ -36,6 +37,7 @@ def gaps(survey: Survey, stock: Stock, days: list[NodeDay], found: Judged) -> li
         _unpaired(found),
         _not_logged(stock, days),
         _limits(survey, days),
+        _untold_roles(survey),
         conflicts(survey),
         _tenants(found),
         _zones(survey),
@@ -144,6 +146,24 @@ def _limits(survey: Survey, days: list[NodeDay]) -> Iterator[Gap]:
     elif not prefill["limit"].drop_nulls().len() and survey.analysis.requests.height:
         sentence = "No pool and no limit of any prefill node is known."
         yield Gap("no_limit", sentence)
+
+
+def _untold_roles(survey: Survey) -> Iterator[Gap]:
+    """Yield the servers with a pool of which nothing tells the side: that pool clears nobody."""
+    epochs = survey.analysis.capacity.epochs
+    named_so = pl.col("node").str.contains(NAMED_PREFILL)
+    untold = (
+        epochs.filter(pl.col("limit").is_not_null())
+        .group_by("node")
+        .agg((pl.col("role").is_null() & ~named_so).all().alias("untold"))
+    )
+    nodes = sorted({server_of(node) for node in untold.filter("untold")["node"].drop_nulls()})
+    if nodes:
+        sentence = (
+            f"{named(nodes)}: a pool is told, and not whether it does prefill or decode, so that "
+            "it clears nobody (state the role in [[capacity]])."
+        )
+        yield Gap("role_unknown", sentence, nodes)
 
 
 def _tenants(found: Judged) -> Iterator[Gap]:

@@ -178,6 +178,23 @@ def test_times_without_a_year_are_told_until_something_tells_it(tmp_path: Path) 
     assert "year_unknown" not in codes(check(log, incident=asked))
 
 
+def test_a_pool_of_unknown_side_is_told_until_the_role_is_stated(tmp_path: Path) -> None:
+    log = tmp_path / "gen-1.log"
+    log.write_text(
+        "[TensorRT-LLM][INFO] max_seq_len=131072, max_num_requests=2048, max_num_tokens=8192\n"
+        "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 4 GiB for max tokens in paged KV cache "
+        "(99000).\n"
+    )
+    (gap,) = [gap for gap in check(log).gaps if gap.code == "role_unknown"]
+    assert gap.nodes == ["gen-1"]
+    assert "[[capacity]]" in gap.sentence
+    asked = tmp_path / "incident.toml"
+    asked.write_text('[[capacity]]\nnode = "gen-1"\nrole = "decode"\n')
+    assert "role_unknown" not in codes(check(log, incident=asked))
+    prefill = log.rename(tmp_path / "ctx-1.log")
+    assert "role_unknown" not in codes(check(prefill))
+
+
 def test_a_stated_threshold_stands_for_the_limit(pair: Path, tmp_path: Path) -> None:
     asked = tmp_path / "incident.toml"
     asked.write_text("[trigger]\nthreshold_tokens = 681280\n")
