@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import arrivals, joins, schema
+from forensics import arrivals, joins, schema, skew
 from forensics.columns import ensure
+from forensics.joins.attempts import answered, on_one_clock
 from forensics.observations import Observations
 from forensics.schema import ENGINE_HOP, Belief, Column
 
@@ -80,31 +81,39 @@ class Requests:
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
     on which hops differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an
-    engine's own record may already stand for; ``duplicates``, ``probes`` and ``probed`` are handed
-    on.
+    engine's own record may already stand for; ``doubled``, ``probes`` and ``probed`` are handed
+    on. ``orphans`` are times of late releases under rooms that no other record names;
+    ``clock_pairs`` says how far the nodes' clocks are apart.
     """
 
     frame: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
-    duplicates: dict[int, int]
+    doubled: pl.DataFrame
     probes: dict[int, int]
     probed: pl.DataFrame
+    orphans: pl.Series
+    clock_pairs: pl.DataFrame
 
 
 def fold(observations: Observations) -> Requests:
     """Return the requests of some observations."""
-    joined = joins.assign(observations.frame)
+    joined, orphans = joins.without_orphans(joins.assign(observations.frame))
     # A number in the order of the keys: as text they would be a tenth of all memory.
     joined = joined.with_columns(handoff=pl.col("handoff").rank("dense").cast(pl.UInt32))
     joined = joined.with_columns(hop=pl.col("hop").fill_null(JOINED))
     paired = joins.pair_gateway(joined)
-    joined, unpaired = paired.joined, paired.aside.height
-    rows = _fold(joins.claims(_without_refused_tries(_without_early_answers(joined))))
+    clocks = skew.measure(paired.joined)
+    times = on_one_clock(paired.joined, clocks)
+    joined = answered(paired.joined, times)
+    if times is not None:
+        clocks = skew.measure(joined)
+    tried = joins.without_earlier_tries(_without_refused_tries(_without_early_answers(joined)))
+    rows = _fold(joins.claims(tried))
     rows = joins.tenant_inferred(rows, joined)
-    rows = _attempts(_completed(_models(rows, joined)))
-    aside = (observations.duplicates, observations.probes, observations.probed)
-    return Requests(rows, joined, unpaired, *aside)
+    rows = _attempts(_completed(_models(rows, joined)), times)
+    aside = (observations.doubled, observations.probes, observations.probed)
+    return Requests(rows, joined, paired.aside.height, *aside, orphans, clocks)
 
 
 def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
@@ -298,12 +307,15 @@ def _completed(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
+def _attempts(rows: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     """Number the hand-offs of one id and tenant by time, then transfer id."""
     if not rows["request_id"].is_duplicated().any():
         return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
-    rows = rows.sort(
-        "request_id", "tenant_id", "handed_off_at", "transfer_id", "handoff", nulls_last=False
-    )
+    began = rows["handed_off_at"]
+    if times is not None:
+        told = rows.select("handoff").join(times, on="handoff", how="left", maintain_order="left")
+        began = told["at"].fill_null(began)
+    order = ["request_id", "tenant_id", began.alias("began"), "transfer_id", "handoff"]
+    rows = rows.sort(order, nulls_last=False)
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("request_id", "tenant_id")
     return rows.with_columns(attempt=number)

@@ -7,6 +7,8 @@ and where a clock is off by seconds, rows near the window's edge are at most ``p
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
 from forensics.columns import ensure
@@ -99,6 +101,20 @@ def _differences(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
     return both.select(
         first="node", second="node_right", apart=pl.col("at_right") - pl.col("at")
     ).filter(pl.col("first") != pl.col("second"))
+
+
+def server(columns: Collection[str]) -> pl.Expr:
+    """Return the server whose clock an engine's record is by, without its rank; else null."""
+    known = ["prefill_node", "decode_node"]
+    own = {name: pl.col(name) if name in columns else pl.lit(None, pl.String) for name in known}
+    node = (
+        pl.when(pl.col("hop") == "prefill")
+        .then(own["prefill_node"])
+        .when(pl.col("hop") == "decode")
+        .then(own["decode_node"])
+        .otherwise(pl.coalesce(own.values()))
+    )
+    return node.str.replace(_SERVER, "")
 
 
 def delays(pairs: pl.DataFrame) -> dict[str, int]:

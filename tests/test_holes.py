@@ -14,7 +14,6 @@ from forensics import lab
 from forensics.coverage.cliffs import cliffs
 from forensics.coverage.rates import thin
 from forensics.lab.plain import line, plain_files
-from forensics.schema import TIERS
 
 HOUR = "10"
 WINDOW = '[scope]\nwindow = ["2026-03-02T09:00:00Z", "2026-03-02T12:00:00Z"]\n'
@@ -87,6 +86,12 @@ def test_a_missing_hour_moves_what_it_could_hide_and_rules_nobody_out(
     # What stays was never decided by that record: nothing left for the client.
     assert stayed["reasons_now"].list.contains("not_delivered").all()
     assert probes is not None
+    # A client's record finds what prefill counted; a placeholder has no size to be found by, and
+    # where two prompts of the moment are of one size, it is not told which is which.
+    new = after.join(before, on=["request_id", "transfer_id"], how="anti", nulls_equal=True)
+    apart = new.filter(pl.col("transfer_id").is_null())
+    assert apart["reasons"].list.contains("over_limit").sum() >= apart.height - 1
+    assert after.height == before.height + apart.height
     side = path.split("/", maxsplit=1)[0]
     lost = {row.hop: row.lost for row in case.exposure().reach}
     assert lost[side] >= moved.height
@@ -141,10 +146,9 @@ def _later(stamp: str, minutes: int) -> str:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def highest(case: forensics.Case) -> pl.DataFrame:
-    """The surest tier of each request: which attempt was answered is told by the clocks."""
-    rows = case.requests.polars().with_columns(pl.col("tier").cast(pl.Enum(TIERS)))
-    return rows.group_by("request_id").agg(pl.col("tier").min(), pl.col("received_at").min())
+def by_handoff(case: forensics.Case) -> pl.DataFrame:
+    rows = case.requests.polars()
+    return rows.select("request_id", "transfer_id", "attempt", "tier", "received_at")
 
 
 @pytest.mark.parametrize("minutes", [-5, 5])
@@ -154,10 +158,13 @@ def test_a_clock_that_is_five_minutes_off_moves_rows_at_the_edge_only(
     path = "decode/decode-01"
     rows = [row for row in logs.files[path] if "request_id" in row]
     pools = [row for row in logs.files[path] if "request_id" not in row]
-    right = highest(logs.read(f"right{minutes}", WINDOW))
+    right = by_handoff(logs.read(f"right{minutes}", WINDOW))
     off = logs.read(f"off{minutes}", WINDOW, **{path: pools + shifted(rows, minutes)})
-    both = right.join(highest(off), on="request_id", suffix="_now")
+    both = right.join(
+        by_handoff(off), on=["request_id", "transfer_id"], suffix="_now", nulls_equal=True
+    )
     assert both.height == right.height
+    assert (both["attempt"] == both["attempt_now"]).all()
     moved = both.filter(pl.col("tier") != pl.col("tier_now"))
     edges = [datetime(2026, 3, 2, hour) for hour in (9, 12)]  # noqa: DTZ001 -- UTC, as below
     at = pl.col("received_at").dt.replace_time_zone(None)

@@ -319,6 +319,65 @@ def test_optimistic_attempts_are_counted_by_the_engine_itself(judge: Judge) -> N
     assert found == {"again": SAME}
 
 
+@pytest.mark.parametrize("tokens", [9000, 700_000])
+def test_the_last_try_of_an_optimistic_prefill_is_what_was_handed_over(
+    judge: Judge, tokens: int
+) -> None:
+    """One token at first, the whole prompt on the try that the engine counts as its second."""
+    room = 10**18
+    first = stats("prefill", "p", room, 1, 100)
+    found = judge(
+        [first, stats("prefill", "p", room, tokens, 101, attempts=1)],
+        [stats("decode", "again", room, tokens, 100, queue=3000.0)],
+    )
+    assert found["again"][0] == "ruled_out"
+    assert "same_count" in found["again"][1]
+
+
+def test_a_last_try_that_sent_one_token_is_no_look_alike(judge: Judge) -> None:
+    room = 10**18
+    tries = [
+        stats("prefill", "p", room, n, 100 + at, attempts=at) for at, n in enumerate((9000, 1))
+    ]
+    found = judge(tries, [stats("decode", "leak2", room, 9000, 100, queue=3000.0)])
+    assert found["leak2"][0] == "probable"
+
+
+@pytest.mark.parametrize(
+    ("rid", "at", "values"),
+    [
+        ("p", 101, {"attempts": 0}),
+        ("q", 101, {"attempts": 1}),
+        ("p", 400, {"attempts": 1}),
+    ],
+    ids=["not counted as a try", "of another id", "after the answer"],
+)
+def test_where_the_last_try_is_not_known_it_stays_possible(
+    judge: Judge, rid: str, at: int, values: dict[str, int]
+) -> None:
+    room = 10**18
+    prefill = [stats("prefill", "p", room, 1, 100), stats("prefill", rid, room, 9000, at, **values)]
+    found = judge(prefill, [stats("decode", "again", room, 9000, 100, queue=3000.0)])
+    assert found["again"][0] == "possible"
+
+
+def test_a_late_release_under_a_room_that_nobody_names_is_no_request(
+    cases: Callable[..., forensics.Case],
+) -> None:
+    """It is said all the same, and the line is not dropped: pages may have been written late."""
+    text = "Deferred KV release for room {} timed out after 30.0s without a full drain ack from "
+    text += "prefill; releasing anyway."
+    late = [line(100, text.format(room)) for room in (SOUND, 10**18)]
+    case = cases([], late)
+    rows = {row["request_id"]: row["reasons"] for row in case.requests.polars().to_dicts()}
+    assert rows.keys() == BASE.keys()
+    assert "late_release" in rows["sound"]
+    (said,) = case.exposure().headline.incomplete
+    assert said.startswith("2 hand-offs gave pages back")
+    (count,) = case.exposure().read
+    assert count.read == count.kept
+
+
 def test_a_second_room_for_one_request_is_an_attempt_judged_alone(
     cases: Callable[..., forensics.Case],
 ) -> None:
@@ -511,6 +570,29 @@ def test_a_room_that_a_client_chose_twice_is_two_requests(judge: Judge) -> None:
     found = judge([*first[0], *second[0]], [*first[1], *second[1]])
     assert found["b"][0] == "possible"
     assert found["a"][0] in ("ruled_out", "not_assessable")
+
+
+@pytest.mark.parametrize("second", ["b", "a"])
+@pytest.mark.parametrize("tokens", [9000, 700_000])
+def test_a_room_used_again_whose_prefill_record_was_lost_is_not_cleared(
+    cases: Callable[..., forensics.Case], second: str, tokens: int
+) -> None:
+    room = 10**18
+    first = stats("prefill", "p-a", room, 9000, 100), stats("decode", "a", room, 9000, 100)
+    case = cases([first[0]], [first[1], stats("decode", second, room, tokens, 130)])
+    rows = [r for r in case.requests.polars().to_dicts() if r["transfer_id"] == str(room)]
+    found = {r["prefill_prompt_tokens"]: (r["tier"], "log_gap" in r["reasons"]) for r in rows}
+    tier = "not_assessable" if tokens == 9000 else "possible"
+    assert found == {9000: ("ruled_out", False), None: (tier, True)}
+    said = case.exposure().headline.incomplete
+    assert any("in no prefill log" in sentence for sentence in said)
+
+
+def test_two_logs_of_one_use_of_a_room_are_no_two_uses(judge: Judge) -> None:
+    room, meta = 10**18, {"prompt_tokens": 9000, "completion_tokens": 9, "e2e_latency": 0.9}
+    answer = finished("a", room, 101.5, finish_reason={"type": "stop"}, **meta)
+    decode = [stats("decode", "a", room, 9000, 100), received("a", room, 99), answer]
+    assert judge([stats("prefill", "p", room, 9000, 100)], decode) == {"a": SAME}
 
 
 def test_no_text_of_a_line_is_kept(cases: Callable[..., forensics.Case]) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import forensics
@@ -120,6 +121,51 @@ def test_the_gateway_settles_which_of_two_clocks_is_off(case_of: CaseOf) -> None
     assert "clock_uncertain" not in verdict(sure, "pedge")[1]
     unsure = case_of(*many(9, late=40), *lone, incident=WINDOW)
     assert "clock_uncertain" in verdict(unsure, "pedge")[1]
+
+
+def tried_twice() -> list[dict[str, Any]]:
+    """A client's call: an attempt on d2, whose clock is five minutes ahead, then one on d1."""
+    first = {"decode_node": "d2/dp0", "received_at": at(7000 + 300), "completion_tokens": 0}
+    rows = [
+        {"hop": "decode", "request_id": "twice", "decode_prompt_tokens": 700} | values
+        for values in (
+            first | {"transfer_id": "room-first"},
+            {"decode_node": "d1/dp3", "received_at": at(7004), "transfer_id": "room-second"},
+        )
+    ]
+    rows += [
+        {"hop": "prefill", "request_id": "ptwice", "prefill_node": "p1/dp0",
+         "transfer_id": f"room-{name}", "received_at": at(7000 + late), "prefill_prompt_tokens": 1}
+        for name, late in (("first", 0), ("second", 4))
+    ]  # fmt: skip
+    answer = {"http_status": 200, "completion_tokens": 9}
+    client = {"hop": "gateway", "request_id": "twice", "received_at": at(7000)}
+    return [*rows, client | answer]
+
+
+def on_d2(count: int, **values: Any) -> list[dict[str, Any]]:
+    rows = [
+        row for n in range(count) for row in handoff(f"x{n}", 3605 + 10 * n, late=300, **values)
+    ]
+    return [row | {"decode_node": "d2/dp0"} if row["hop"] == "decode" else row for row in rows]
+
+
+def attempts(case: forensics.Case) -> dict[str, tuple[int, str]]:
+    rows = case.requests.polars().filter(pl.col("request_id") == "twice").to_dicts()
+    return {row["transfer_id"]: (row["attempt"], row["tier"]) for row in rows}
+
+
+def test_the_answered_attempt_is_the_last_by_the_gateways_clock(case_of: CaseOf) -> None:
+    case = case_of(*many(9, client=0), *on_d2(9, client=0), *tried_twice())
+    assert attempts(case) == {"room-first": (0, "ruled_out"), "room-second": (1, "probable")}
+
+
+def test_an_answer_is_nobodys_where_no_clock_says_which_attempt_was_the_last(
+    case_of: CaseOf,
+) -> None:
+    case = case_of(*many(9), *on_d2(9), *tried_twice())
+    tiers = {name: tier for name, (_, tier) in attempts(case).items()}
+    assert tiers == {"room-first": "ruled_out", "room-second": "possible"}
 
 
 def test_the_pairs_are_in_the_document_whatever_the_order(tmp_path: Path) -> None:

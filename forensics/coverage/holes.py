@@ -4,7 +4,8 @@ Where a hop's logs hold nearly every request of its neighbours, one that they la
 what the lost record would have shown is not known: a prompt below the limit then clears nobody.
 Where a hop's logs hold few of them (one node's of four were given), a missing record says
 nothing; but an hour without any record of the hop, amid hours that have some, is a hole all the
-same. So is the hour next to the first and the last record: logs end in the middle of one.
+same. So is the hour next to the first and the last record: logs end in the middle of one. And so
+is the record of one of two hand-offs under one number, where the hop logged the other.
 """
 
 from __future__ import annotations
@@ -70,12 +71,31 @@ def find(requests: pl.DataFrame, observed: pl.DataFrame) -> Holes:
         shares.append((hop, share, first, last))
         lost = within.filter(~pl.col("has"))
         if share < KEPT:
-            lost = lost.filter(~pl.col("hour").is_in(hours.implode()))
+            beside = _beside(requests, rows, hop)
+            kept = pl.col("handoff").is_in(beside.implode())
+            lost = lost.filter(~pl.col("hour").is_in(hours.implode()) | kept)
         found.append(lost.select("handoff", pl.lit(hop).alias("hop"), "hour"))
     schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
     return Holes(
         pl.concat(found).sort("handoff", "hop"), pl.DataFrame(shares, schema=schema, orient="row")
     )
+
+
+_ROOM = r"^[0-9]{1,19}$"
+"""A hand-off's own number: a trace, which spans several calls, has another form."""
+
+
+def _beside(requests: pl.DataFrame, rows: pl.DataFrame, hop: str) -> pl.Series:
+    """Return the requests that share their hand-off's number with one that a hop logged.
+
+    One record of two uses of a number was kept: the other was written to a log that was, too.
+    """
+    twice = requests.filter(requests["transfer_id"].is_duplicated())
+    twice = twice.filter(pl.col("transfer_id").str.contains(_ROOM)).select("handoff", "transfer_id")
+    if hop == "gateway" or not twice.height:
+        return twice["handoff"].clear()
+    logged = twice.join(rows.filter(f"has_{hop}"), on="handoff", how="semi")
+    return twice.join(logged, on="transfer_id", how="semi")["handoff"]
 
 
 def _seen(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:

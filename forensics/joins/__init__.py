@@ -10,6 +10,8 @@ speaks for all of them. What is left is its own request. Every observation gets 
     by_request  by id, to hand-offs of that id    by_id     by id alone: calls and their records
     by_size     rejections that name nobody       gateway   client records that share no id at all
     by_node     two prefill nodes under one   inferred  what the last of these may say
+    uses        one room and id, used again   tries     several tries of one prefill
+    orphans     signs of hand-offs that nobody names
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ from forensics.joins.by_size import by_size
 from forensics.joins.gaps import INFERRED_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.gateway import Paired, pair_gateway
 from forensics.joins.inferred import claims, tenant_inferred
+from forensics.joins.orphans import without_orphans
 from forensics.joins.transfer import by_transfer
+from forensics.joins.tries import without_earlier_tries
 
 __all__ = [
     "INFERRED_GAP",
@@ -36,6 +40,8 @@ __all__ = [
     "claims",
     "pair_gateway",
     "tenant_inferred",
+    "without_earlier_tries",
+    "without_orphans",
 ]
 
 

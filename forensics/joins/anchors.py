@@ -11,6 +11,8 @@ import polars as pl
 
 from forensics.columns import ensure
 from forensics.joins.nearest import OWN, assigned
+from forensics.joins.uses import of_each_use
+from forensics.schema import TIMED_LATE
 
 _HOPS = ("decode", "joined", "gateway", "prefill")
 """Hops whose own ids tell requests apart, surest first."""
@@ -20,7 +22,7 @@ _SEPARATOR = "\x1f"
 
 def by_anchor(direct: pl.DataFrame) -> pl.DataFrame:
     """Part the requests under each ``handoff``; adds ``inferred``, and where it was parted."""
-    rows = _rows(direct)
+    rows = of_each_use(_rows(direct))
     counts = _counts(rows)
     if not counts.height:
         return direct.with_columns(inferred=pl.lit(value=False), anchored=pl.lit(value=False))
@@ -41,11 +43,13 @@ def by_anchor(direct: pl.DataFrame) -> pl.DataFrame:
 
 def _rows(direct: pl.DataFrame) -> pl.DataFrame:
     sizes = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
-    known = ensure(direct, [*sizes, "prefill_node"])
+    known = ensure(direct, [*sizes, "prefill_node", "finished_at", TIMED_LATE])
     return known.select(
         "observation",
         "handoff",
         "received_at",
+        "finished_at",
+        late=pl.col(TIMED_LATE).fill_null(value=False),
         node="prefill_node",
         request_id=pl.col("request_id").fill_null(""),
         hop=pl.col("hop").fill_null("joined"),

@@ -11,7 +11,6 @@ from forensics.joins.gaps import ENGINE
 _NO_ANSWER = (499, 504)
 """Statuses after which tokens may have been sent before."""
 _OWN_EVIDENCE = (
-    "transfer_id",
     "reserved_pages",
     "transferred_pages",
     "reserved_tokens",
@@ -24,7 +23,7 @@ _OWN_EVIDENCE = (
     "sender_tenant",
     "receiver_tenant",
 )
-"""A client record with one of these is evidence in its own right, and never left out."""
+"""A client record with one of these, or the id of a hand-off, is evidence in its own right."""
 _NEEDED = (
     *("prompt_tokens", "completion_tokens", "http_status", "stream_error", "rejected", "model"),
     *("finished_at", "naive"),
@@ -40,6 +39,7 @@ def calls(joined: pl.DataFrame) -> pl.DataFrame:
         return alone.select("handoff")
     alone = ensure(alone, _NEEDED)
     own = [pl.col(name).is_not_null() for name in _OWN_EVIDENCE if name in alone.columns]
+    own.append(pl.col("transfer_id").is_not_null() & ~pl.col("caller"))
     refused = pl.col("rejected").fill_null(value=False)
     served = _delivered()
     groups = alone.group_by("handoff").agg(
@@ -64,15 +64,16 @@ def requests(joined: pl.DataFrame) -> pl.DataFrame:
     client = joined.filter(~pl.col("hop").is_in(ENGINE)).select("handoff").unique()
     engine = ensure(engine.join(client, on="handoff", how="anti"), _NEEDED)
     engine = ensure(engine, ["decode_prompt_tokens", "decode_node", "prefill_node"])
+    engine = ensure(engine, ["prefill_prompt_tokens"])
     decode = pl.col("hop") == "decode"
     own = decode & ~pl.col("request_id").str.starts_with(UNNAMED)
     groups = engine.group_by("handoff").agg(
         pl.coalesce(pl.col("received_at").filter(decode).min(), pl.col("received_at").min()).alias(
             "at"
         ),
-        pl.coalesce(pl.col("decode_prompt_tokens").max(), pl.col("prompt_tokens").max()).alias(
-            "size"
-        ),
+        pl.coalesce(_COUNTED, _PREFILLED).alias("size"),
+        # Such a size joins only where nothing else fits.
+        (_COUNTED.is_null() & _PREFILLED.is_not_null()).alias("prefilled"),
         pl.col("finished_at").max(),
         # Without a zone it is the time of the line: that of the end.
         (decode & pl.col("naive").fill_null(value=False)).any().alias("at_end"),
@@ -89,6 +90,12 @@ def requests(joined: pl.DataFrame) -> pl.DataFrame:
         unit=unit.otherwise(pl.col("handoff").min().over("name")),
         server=pl.col("node").str.replace(r"/[^/]*$", ""),
     ).drop("name", "node")
+
+
+_COUNTED = pl.coalesce(pl.col("decode_prompt_tokens").max(), pl.col("prompt_tokens").max())
+_MOST = pl.col("prefill_prompt_tokens").max()
+_PREFILLED = pl.when(_MOST > 1).then(_MOST)
+"""The size that prefill alone counted: not where it is a placeholder's single token."""
 
 
 def of_one_moment(calls: pl.DataFrame, requests: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -17,9 +17,11 @@ import polars as pl
 
 from forensics import skew
 from forensics.joins import candidates, direction, runs
+from forensics.joins.callers import with_callers
 from forensics.joins.gaps import ENGINE, NEAR_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.in_time import in_time
 
+_SPOKEN = {"attached": pl.col("spoken"), "agreed": pl.col("spoken")}
 _ENOUGH = 20
 """Sure pairs from which their delay is called usual."""
 
@@ -42,10 +44,11 @@ def pair_gateway(joined: pl.DataFrame) -> Paired:
     Args:
         joined: observations with a numbered ``handoff``, ``earlier``, ``inferred``, ``hop``.
     """
+    joined = with_callers(joined)
     calls, requests = _both(joined)
     if not calls.height:
-        nobody = joined.with_columns(attached=pl.lit(value=False), agreed=pl.lit(value=False))
-        return Paired(nobody, joined.clear())
+        nobody = joined.with_columns(**_SPOKEN).drop("spoken", "caller")
+        return Paired(nobody, nobody.clear())
     moves, aside = _sized(calls.drop_nulls("size"), requests.drop_nulls("size"))
     moves = pl.concat([moves, _other_attempts(moves, calls, requests)])
     taken = [*moves["handoff"], *(key for _, key in aside)]
@@ -54,7 +57,8 @@ def pair_gateway(joined: pl.DataFrame) -> Paired:
     gone += in_time(calls.filter(pl.col("size").is_null()), free)
     left_out = pl.col("handoff").is_in(gone)
     moved = _agreed(moves, calls, requests)
-    return Paired(_moved(joined.filter(~left_out), moved), joined.filter(left_out))
+    aside_rows = joined.filter(left_out).drop("spoken", "caller")
+    return Paired(_moved(joined.filter(~left_out), moved).drop("spoken", "caller"), aside_rows)
 
 
 def _both(joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -83,7 +87,8 @@ def _sized(
     moves = runs.only_pairs(calls, requests, UNPAIRED_GAP)
     moves = pl.concat([moves, _after_the_usual_delay(moves, calls, requests)])
     rest, free = _rest(moves, calls, requests)
-    same, aside = _ambiguous(rest, free)
+    # What only prefill logged says nothing of an answer: no record of one gives way to it.
+    same, aside = _ambiguous(rest, free.filter(~pl.col("prefilled")))
     more = pl.DataFrame(same, schema=moves.schema, orient="row")
     return pl.concat([moves, more]), aside
 
@@ -173,9 +178,8 @@ def _agreed(moves: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) ->
 
 
 def _moved(joined: pl.DataFrame, moves: pl.DataFrame) -> pl.DataFrame:
-    no = pl.lit(value=False)
     stays = joined.filter(~pl.col("handoff").is_in(moves["call"].implode()))
     own = joined.join(moves, left_on="handoff", right_on="call")
     own = own.with_columns(handoff="to", earlier="before", attached=pl.lit(value=True))
-    stays = stays.with_columns(attached=no, agreed=no)
+    stays = stays.with_columns(**_SPOKEN)
     return pl.concat([stays, own.select(stays.columns)]).rechunk()
