@@ -38,6 +38,7 @@ def hourly(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
         "file": pl.Int32(),
     }
     frame = pl.concat([pl.DataFrame(schema=wanted), *found], how="diagonal_relaxed")
+    frame = frame.filter(pl.col("batches").is_not_null())
     frame = clocks.resolve(frame, ["at"]).filter(pl.col("at").is_not_null())
     # A file is read in blocks, which may part a quarter of an hour anywhere.
     summed = [pl.col(name).fill_null(0).sum().cast(pl.Int64) for name in (*_COUNTED, "lines")]

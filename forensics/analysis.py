@@ -30,7 +30,8 @@ from forensics.attribution import stage as sources_stage
 from forensics.attribution.stage import Attribution, Evidence
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
-from forensics.coverage import Coverage, holes
+from forensics.columns import per_file
+from forensics.coverage import Coverage, counters, holes
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -59,6 +60,7 @@ class Analysis:
     requests: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    orphans: pl.Series
     clock_pairs: pl.DataFrame
     markers: Markers
     traces: Traces
@@ -66,6 +68,8 @@ class Analysis:
     pairs: pl.DataFrame
     resident: pl.DataFrame
     coverage: Coverage
+    counted: pl.DataFrame
+    """What servers counted of their requests; see :mod:`forensics.coverage.counters`."""
     holes: Holes
     ready: pl.DataFrame
     """The requests as they stood before they were judged, to judge them again otherwise."""
@@ -83,7 +87,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
     capacities = capacity.build(reading.capacity, clocks, incident)
     folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
-    clock_pairs = skew.measure(folded.observations)
+    clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
     found_holes = holes.find(folded.frame, folded.observations)
@@ -102,7 +106,12 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     ready = holes.attach(traces.attach(scored, traced), found_holes)
     ready = attestations.attach(ready, attested)
     judged = judging.judge_all(ready, incident, found.handoffs)
-    covered = coverage.measure(folded.observations, activity.hourly(reading.activity, clocks))
+    worked = activity.hourly(reading.activity, clocks)
+    again = coverage.again(folded.doubled, repeated)
+    skipped = coverage.skipped(folded.observations, reading.files)
+    beside = pl.concat([again, skipped], how="diagonal")
+    covered = coverage.measure(folded.observations, worked, beside)
+    finished = counters.measure(reading.activity, clocks, folded.observations, folded.probed)
     files, rate = reading.files, incident.logs.sampling_rate
     lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)
     used = usage.quarters(reading.activity, clocks)
@@ -111,7 +120,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     return Analysis(
         incident=incident,
         files=reading.files,
-        duplicates=dict(Counter(folded.duplicates) + Counter(repeated)),
+        duplicates=dict(Counter(per_file(folded.doubled)) + Counter(per_file(repeated))),
         probes=folded.probes,
         clocks=clocks,
         assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),
@@ -119,6 +128,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         requests=judged.requests,
         observations=_behind(folded.observations, judged.requests),
         unpaired=folded.unpaired,
+        orphans=folded.orphans,
         clock_pairs=clock_pairs,
         markers=found,
         traces=traced,
@@ -126,6 +136,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
         pairs=sourced.pairs,
         resident=judged.resident,
         coverage=covered,
+        counted=finished,
         holes=found_holes,
         ready=ready,
         attested=attested,

@@ -128,7 +128,8 @@ COVERAGE = table(
     flag("gap"),
     count("batches", "sequences"),
     flag("unlogged", "thin"),
-    count("proved_elsewhere"),
+    count("duplicates", "skipped", "proved_elsewhere"),
+    flag("sampled"),
 )
 
 UNREADABLE = table(

@@ -7,6 +7,10 @@ from collections import Counter
 import polars as pl
 
 from forensics.analysis import Analysis
+from forensics.arrivals import LONGEST
+from forensics.clock import ZONE_UNCERTAINTY
+from forensics.coverage.counters import short
+from forensics.sources.otlp import SAMPLED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
 from forensics.sources.wrappers.layer import FURTHER
@@ -57,11 +61,14 @@ def _unread(analysis: Analysis) -> list[str]:
 def _hours(analysis: Analysis) -> list[str]:
     """Return which hours of nodes lack records."""
     seen = analysis.coverage
+    skipped = int(seen.nodes["skipped"].sum())
     fewer = "with far fewer records than the neighbours' (coverage.csv)"
     return [
         *_some(seen.gaps, "node hour", "without a record (coverage.csv)"),
         *_some(seen.unlogged, "node hour", "of work of which no request was logged (coverage.csv)"),
         *_some(seen.thin, "node hour", fewer),
+        *_some(skipped, "prompt", "that numbered ids prove and no log holds (coverage.csv)"),
+        *_some(short(analysis.counted), "request", "that servers counted and their logs lack"),
     ]
 
 
@@ -79,6 +86,8 @@ def _noted(analysis: Analysis) -> list[str]:
         flags.append(f"{times} without a year, taken as missing: [scope] window would tell it")
     if notes[CUT]:
         flags.append(f"{count(notes[CUT], 'answer')} of a log store with {CUT}")
+    if notes[SAMPLED]:
+        flags.append(f"{count(notes[SAMPLED], 'span')} of a sample, by what the trace itself says")
     if notes[FURTHER]:
         flags.append(f"{count(notes[FURTHER], 'record')} of several lines: the first one was read")
     return flags
@@ -102,6 +111,15 @@ def _holes(analysis: Analysis) -> list[str]:
     ]
 
 
+def _orphans(analysis: Analysis) -> int:
+    """Return how many late releases of hand-offs that nobody names may be the case's."""
+    window, times = analysis.incident.window_us, analysis.orphans
+    if window is None:
+        return len(times)
+    start, end = window[0] - ZONE_UNCERTAINTY, window[1] + LONGEST + ZONE_UNCERTAINTY
+    return int(times.is_between(start, end).fill_null(value=True).sum())
+
+
 def _signals(analysis: Analysis) -> list[str]:
     """Return what lines of engines show and no request accounts for."""
     flags = [
@@ -111,6 +129,7 @@ def _signals(analysis: Analysis) -> list[str]:
         if analysis.traces.left(kind)
     ]
     late = analysis.requests.filter(flag("late_release") & ~flag("out_of_scope")).height
+    late += _orphans(analysis)
     if late:
         handoffs = count(late, "hand-off")
         flags.append(f"{handoffs} gave pages back while writes may have been in flight")

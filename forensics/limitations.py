@@ -8,8 +8,10 @@ import polars as pl
 
 from forensics.analysis import Analysis
 from forensics.attribution.coresidency import unattributed
+from forensics.coverage.counters import short
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
+from forensics.sources.otlp import SAMPLED
 from forensics.timing import blind
 from forensics.verdicts import DIRECT, flag
 from forensics.wording import count
@@ -54,6 +56,18 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
     if uncounted:
         sentence = f"{uncounted:,} affected responses have no count of transferred pages."
         yield Limitation("transfers_not_logged", sentence)
+    skipped = int(analysis.coverage.nodes["skipped"].sum())
+    if skipped:
+        sentence = (
+            f"Ids number {count(skipped, 'prompt')} of calls that no record stands for: what "
+        )
+        sentence += "those records would show is not known."
+        yield Limitation("numbers_skipped", sentence)
+    lacking = short(analysis.counted)
+    if lacking:
+        sentence = f"Servers counted {count(lacking, 'request')} more than their logs hold; which "
+        sentence += "ones they are, and what their records would show, is not known."
+        yield Limitation("counted_not_logged", sentence)
     inferred = int(rows["inferred"].sum())
     if inferred:
         sentence = f"{inferred:,} requests were joined by size and moment, not by an identifier."
@@ -156,6 +170,11 @@ def _of_the_case(analysis: Analysis) -> Iterator[Limitation]:
     if analysis.assumed_nodes:
         nodes = ", ".join(analysis.assumed_nodes)
         yield Limitation("zone_assumed", f"UTC was assumed for the clocks of {nodes}.")
+    sampled = sum(facts.notes[SAMPLED] for facts in analysis.files)
+    if sampled:
+        sentence = f"{count(sampled, 'span')} of a sample, by what the trace itself says: requests "
+        sentence += "whose spans were not kept are in no count."
+        yield Limitation("spans_sampled", sentence)
     if asked.logs.sampling_rate < 1:
         share = f"{asked.logs.sampling_rate:g}"
         yield Limitation("sampled", f"The logs are a sample of {share} of all requests.")

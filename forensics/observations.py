@@ -23,13 +23,13 @@ _TIMES = [column.name for column in schema.REQUEST_COLUMNS if column.kind == "ti
 class Observations:
     """Rows with the columns of the schema that any record filled; and exact duplicates.
 
-    ``duplicates`` counts, per file number, the records that an earlier equal one stands
-    for; ``probes`` those of health checks and warm-ups, which are no requests and stand in
+    ``doubled`` holds the records that an earlier equal one stands for; ``probes`` counts, per
+    file number, those of health checks and warm-ups, which are no requests and stand in
     ``probed``.
     """
 
     frame: pl.DataFrame
-    duplicates: dict[int, int]
+    doubled: pl.DataFrame
     probes: dict[int, int]
     probed: pl.DataFrame
 
@@ -45,7 +45,7 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
     frames = [pl.read_parquet(part) for part in sorted(parts)]
     if not frames:
         empty = pl.DataFrame(schema=DTYPES)
-        return Observations(empty, {}, {}, empty)
+        return Observations(empty, empty, {}, empty)
     # In one piece: columns added later are, and filters copy a frame whose chunks differ.
     frame = pl.concat(frames, how="diagonal_relaxed", rechunk=True)
     del frames

@@ -190,10 +190,13 @@ REFUSAL_LIMIT = "refusal_limit_tokens"
 """Column of the limit that a request's own refusal quotes."""
 TIMED_LATE = "timed_late"
 """Column that says that ``received_at`` is a bound of the arrival and not the arrival."""
+RETRIES = "prefill_retries"
+"""Column of how often an engine had tried a prefill before; absent where it had not."""
 
 ENGINE_COLUMNS: tuple[Column, ...] = (
     Column("transfer_mb", "measure", "MiB that prefill says it sent, per rank", "prefill"),
     Column(REFUSAL_LIMIT, "count", "the limit that its own refusal quotes, tokens", "prefill"),
+    Column(RETRIES, "count", "tries of the prefill before this one", "prefill", worst="max"),
     Column(
         "kv_checksum_mismatch",
         "flag",
@@ -265,7 +268,7 @@ TRACE_COLUMNS: tuple[Column, ...] = (
 ACTIVITY_COLUMNS: tuple[Column, ...] = (
     Column("node", "id", "engine with its rank"),
     Column("hop", "code", "side of the batch", codes=("prefill", "decode")),
-    Column("at", "time", "start of the quarter of an hour"),
+    Column("at", "time", "start of the quarter of an hour; of a counter, its moment"),
     Column("batches", "count", "batch lines"),
     Column("lines", "count", "a number made of them: the same lines have the same"),
     Column("sequences", "count", "sequences that began (prefill) or ran (decode), summed"),
@@ -274,8 +277,9 @@ ACTIVITY_COLUMNS: tuple[Column, ...] = (
     Column("used_tokens", "count", "most tokens in the pool", worst="max"),
     Column("usage", "measure", "highest share of the pool in use", worst="max"),
     Column("retracted", "count", "sequences put back, summed"),
+    Column("finished", "count", "requests that the server says it has finished since its start"),
 )
-"""Batch lines, counted per engine and quarter of an hour: no line names a request."""
+"""Batch lines per engine and quarter of an hour, and counters of servers: none names a request."""
 
 ENGINE_HOP = "engine"
 """Hop of an engine record whose side is not known yet; never leaves the package."""

@@ -125,9 +125,13 @@ def coverage(analysis: Analysis) -> pl.DataFrame:
     """Records per node, hop and hour; ``gap`` marks hours that are missing.
 
     Batches and sequences are of batch lines: hours with some and no record were not logged.
-    Rows without a node count the requests that other hops prove and no log of the hop holds.
+    Rows without a node count the requests that other hops prove and no log of the hop holds;
+    those without an hour, the equal records without a time. Where the incident file says that
+    the logs are a sample, every hour with records is ``sampled``.
     """
     names = ("records", "gap", "batches", "sequences", "unlogged", "thin")
+    counts = ("duplicates", "skipped", "proved_elsewhere")
+    sampled = pl.lit(analysis.incident.logs.sampling_rate < 1) & (pl.col("records") > 0)
     lost = analysis.holes.lacking.group_by("hop", "hour").agg(
         pl.len().cast(pl.Int64).alias("proved_elsewhere")
     )
@@ -135,11 +139,11 @@ def coverage(analysis: Analysis) -> pl.DataFrame:
     keys = ["node", "hop", "hour"]
     rows = analysis.coverage.hours.join(lost, on=keys, how="full", coalesce=True, nulls_equal=True)
     rows = rows.with_columns(
-        *(pl.col(name).fill_null(0) for name in ("records", "batches", "sequences")),
-        *(pl.col(name).fill_null(value=False) for name in ("gap", "unlogged", "thin")),
-        pl.col("proved_elsewhere").fill_null(0),
+        pl.col("records", "batches", "sequences", *counts).fill_null(0),
+        pl.col("gap", "unlogged", "thin").fill_null(value=False),
     ).sort(keys, nulls_last=False)
-    return rows.select("node", "hop", as_time("hour"), *names, "proved_elsewhere")
+    rows = rows.with_columns(sampled=sampled)
+    return rows.select("node", "hop", as_time("hour"), *names, *counts, "sampled")
 
 
 def unreadable(analysis: Analysis) -> pl.DataFrame:

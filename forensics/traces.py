@@ -85,12 +85,12 @@ def attach(requests: pl.DataFrame, traces: Traces) -> pl.DataFrame:
 
 def collect(
     found: list[pl.DataFrame], clocks: Clocks, epochs: pl.DataFrame
-) -> tuple[pl.DataFrame, dict[int, int]]:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the lines in UTC, one an event, in order and numbered; without those of no hand-off.
 
-    Beside them, how many lines of each file another one repeats (a rotated copy). A prompt
-    that a decode or a unified engine shortened is no sign: decode then works on the shortened
-    prompt as well.
+    Beside them, the lines that those of another file repeat (a rotated copy). A prompt that a
+    decode or a unified engine shortened is no sign: decode then works on the shortened prompt
+    as well.
 
     Args:
         found: frames of :data:`forensics.schema.TRACE_COLUMNS` with their origin.

@@ -1,13 +1,18 @@
 """Records per node and hour, missing hours, and what is said of the time since."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 import pytest
 
 import forensics
+from forensics.coverage.doubled import again, attach
 
+SCOPE = '[scope]\nwindow = ["2026-09-01T00:00:00Z", "2026-09-02T00:00:00Z"]\n'
 CaseOf = Callable[..., forensics.Case]
 
 
@@ -42,6 +47,108 @@ def test_an_empty_hour_is_a_gap_only_where_the_node_is_busy(
 def test_hours_before_the_first_and_after_the_last_record_are_no_gaps(case_of: CaseOf) -> None:
     case = case_of(*busy([3, 4], 30), *busy([6, 7], 30, node="d2"))
     assert not case.coverage.polars()["gap"].any()
+
+
+def test_equal_records_are_counted_where_they_were_left_out(case_of: CaseOf) -> None:
+    once, timeless = busy([3, 4], 2), {"request_id": "t", "hop": "decode", "decode_node": "d1"}
+    case = case_of(*once, *once[:3], *once[:1], timeless, timeless)
+    rows = case.coverage.polars().select("node", "hop", pl.col("hour").dt.hour(), "duplicates")
+    assert rows.rows() == [
+        ("d1", "decode", None, 1),
+        ("d1", "decode", 3, 3),
+        ("d1", "decode", 4, 1),
+    ]
+    document = case.exposure()
+    assert [node.duplicates for node in document.coverage] == [5]
+    assert sum(form.duplicate for form in document.read) == 5
+
+
+def test_repeated_lines_are_of_the_side_that_their_node_logs() -> None:
+    hour = 3_600_000_000
+    hours = pl.DataFrame(
+        {"node": ["a", "b", "b"], "hop": ["decode", "decode", "prefill"], "hour": [0] * 3}
+    ).with_columns(records=pl.lit(9, dtype=pl.Int64), gap=pl.lit(value=False))
+    lines = pl.DataFrame({"node": ["a", "a", "b"], "at": [5, hour, 7]})
+    left_out = again(pl.DataFrame({"hop": []}, schema={"hop": pl.String}), lines)
+    found = attach(hours, left_out).filter(pl.col("duplicates") > 0)
+    assert found.select("node", "hop", "hour", "records", "duplicates").rows() == [
+        ("a", "decode", 0, 9, 1),
+        ("a", "decode", hour, 0, 1),
+        ("b", "engine", 0, 0, 1),
+    ]
+
+
+CALL = "0f8fad5b-d9cb-469f-a165-70867728950e"
+VLLM = "INFO 09-01 04:05:0{n} [async_llm.py:316] Added request {name}.\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "skipped"),
+    [
+        ([f"cmpl-{CALL}-0", f"cmpl-{CALL}-1", f"cmpl-{CALL}-2"], 0),
+        ([f"cmpl-{CALL}-0", f"cmpl-{CALL}-3"], 2),
+        ([f"cmpl-{CALL}-1"], 1),
+        (["cmpl-mine-3-0", "chatcmpl-mine-5"], 0),
+    ],
+)
+def test_a_number_that_a_calls_ids_skip_is_a_prompt_without_a_record(
+    tmp_path: Path, names: list[str], skipped: int
+) -> None:
+    lines = [VLLM.format(n=n, name=name) for n, name in enumerate(names)]
+    (tmp_path / "engine.log").write_text("".join(lines) * 2)
+    (tmp_path / "incident.toml").write_text(SCOPE)
+    case = forensics.read_logs(tmp_path / "engine.log", incident=tmp_path / "incident.toml")
+    document = case.exposure()
+    assert case.coverage.polars()["skipped"].sum() == skipped
+    assert sum(node.skipped for node in document.coverage) == skipped
+    bound = document.headline.bound
+    assert bound.high - bound.low == case.requests.polars().height + skipped
+    assert ("numbers_skipped" in {limit.code for limit in document.limitations}) == bool(skipped)
+    said = any("that numbered ids prove" in sentence for sentence in document.headline.incomplete)
+    assert said == bool(skipped)
+    assert set(case.requests.polars()["tier"]) == {"not_assessable"}
+
+
+def span(state: str | None) -> dict[str, Any]:
+    known = {"module": "sglang::request", "rid": "0a", "bootstrap_room": "0x2a"}
+    return {
+        "traceId": "00000000000000001f2e3d4c5b6a7988",
+        "spanId": "a1",
+        "name": "decode Req 0a",
+        "startTimeUnixNano": "1788235200000000000",
+        "attributes": [{"key": k, "value": {"stringValue": v}} for k, v in known.items()],
+    } | ({} if state is None else {"traceState": state})
+
+
+@pytest.mark.parametrize(
+    ("state", "sampled"),
+    [
+        ("ot=th:8", True),
+        ("CANARY=private text,ot=rv:6e6d1a75832a2f;th:fd70a", True),
+        ("ot=th:0", False),
+        ("vendor=th:8", False),
+        ("ot=th:8000000000000001", False),
+        (None, False),
+    ],
+)
+def test_spans_that_are_a_sample_say_so(tmp_path: Path, state: str | None, sampled: bool) -> None:
+    listed = {"resourceSpans": [{"scopeSpans": [{"spans": [span(state)]}]}]}
+    (tmp_path / "spans.jsonl").write_text(json.dumps(listed) + "\n")
+    case = forensics.read_logs(tmp_path / "spans.jsonl")
+    document = case.exposure()
+    assert case.requests.polars().height == 1
+    assert ("spans_sampled" in {limit.code for limit in document.limitations}) == sampled
+    said = "1 span of a sample, by what the trace itself says"
+    assert (said in document.headline.incomplete) == sampled
+    assert b"private" not in msgspec.json.encode(document)
+
+
+@pytest.mark.parametrize(("rate", "sampled"), [("1.0", False), ("0.1", True)])
+def test_hours_of_a_sample_say_so(case_of: CaseOf, rate: str, sampled: bool) -> None:
+    case = case_of(*busy([3, 5], 20), incident=f"[logs]\nsampling_rate = {rate}\n")
+    table = case.coverage.polars()
+    assert table.filter("gap")["sampled"].to_list() == [False]
+    assert table.filter(pl.col("records") > 0)["sampled"].to_list() == [sampled] * 2
 
 
 POOL = {"node": "p1", "role": "prefill", "pool_tokens": 1000, "engine": "sglang"}

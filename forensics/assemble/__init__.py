@@ -19,7 +19,7 @@ from forensics.assemble.bounds import error_rates, shares
 from forensics.assemble.clocks import clocks
 from forensics.assemble.compared import compared
 from forensics.assemble.containment import containment
-from forensics.assemble.coverage import ends, heat, holes, reach
+from forensics.assemble.coverage import counters, ends, heat, holes, reach
 from forensics.assemble.deliberate import deliberate
 from forensics.assemble.differences import differences
 from forensics.assemble.headline import headline, received
@@ -76,6 +76,7 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         reach=reach(analysis),
         holes=holes(analysis),
         cliffs=ends(analysis),
+        counters=counters(analysis),
         heat=heat(analysis),
         sensitivity=sensitivity(analysis),
         share_bounds=shares(analysis, received(rows, analysis.incident.trigger.mechanism)),
@@ -298,7 +299,7 @@ def _clusters(analysis: Analysis) -> list[doc.TimingCluster]:
 
 def _coverage(analysis: Analysis) -> list[doc.NodeCoverage]:
     names = ("node", "hop", "first_at", "last_at", "records", "hours", "hours_with_records", "gaps")
-    work = ("batches", "sequences", "unlogged_hours", "thin_hours")
+    work = ("batches", "sequences", "unlogged_hours", "thin_hours", "duplicates", "skipped")
     return [
         doc.NodeCoverage(node, hop, stamp(first), stamp(last), *counts)
         for node, hop, first, last, *counts in analysis.coverage.nodes.select(

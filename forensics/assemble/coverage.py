@@ -52,6 +52,14 @@ def ends(analysis: Analysis) -> list[doc.Cliff]:
     ]
 
 
+def counters(analysis: Analysis) -> list[doc.Counted]:
+    """Return what servers counted between their scrapes, beside the records of their nodes."""
+    return [
+        doc.Counted(node, stamp(first), stamp(last), *counts)
+        for node, first, last, *counts in analysis.counted.iter_rows()
+    ]
+
+
 def _lost(analysis: Analysis) -> pl.DataFrame:
     unknown = analysis.requests.filter(pl.col("tier") == "not_assessable")["handoff"]
     return analysis.holes.lacking.with_columns(undecided=pl.col("handoff").is_in(unknown.implode()))

@@ -80,6 +80,9 @@ def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
     lines = {f"{line}s {UNEXPLAINED}": analysis.traces.left(kind) for kind, line in LINES.items()}
     return {
         "unreadable records": sum(sum(item.unreadable.values()) for item in read),
+        "prompts that numbered ids prove and no log holds": int(
+            analysis.coverage.nodes["skipped"].sum()
+        ),
         "gateway records that pair with no engine record": analysis.unpaired,
         "canary hits in requests that no log holds": analysis.markers.unlogged,
         "attested answers of requests that no log holds": sum(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from forensics.coverage.doubled import again
 from forensics.coverage.hours import BUSY, Coverage, hours_covered, measure
+from forensics.coverage.sequences import skipped
 
-__all__ = ["BUSY", "Coverage", "hours_covered", "measure"]
+__all__ = ["BUSY", "Coverage", "again", "hours_covered", "measure", "skipped"]

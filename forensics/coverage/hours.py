@@ -15,6 +15,8 @@ import polars as pl
 from forensics import activity
 from forensics.activity import HOUR
 from forensics.columns import ensure
+from forensics.coverage import doubled
+from forensics.coverage.doubled import NODE
 from forensics.coverage.rates import thin
 
 BUSY = 20
@@ -25,7 +27,7 @@ BUSY = 20
 class Coverage:
     """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged, thin.
 
-    ``nodes``: one row per node and hop.
+    Also ``duplicates`` and ``skipped``, maybe without an hour. ``nodes``: one row per node and hop.
     """
 
     hours: pl.DataFrame
@@ -47,23 +49,19 @@ class Coverage:
         return int(self.hours["unlogged"].sum())
 
 
-def measure(observations: pl.DataFrame, worked: pl.DataFrame) -> Coverage:
+def measure(observations: pl.DataFrame, worked: pl.DataFrame, beside: pl.DataFrame) -> Coverage:
     """Count observations per node, hop and hour, and find the hours that are missing.
 
     Args:
         observations: records, each with its ``observation`` number.
         worked: batch lines per hour, of :func:`forensics.activity.hourly`.
+        beside: ``duplicates``, of :func:`forensics.coverage.doubled.again`, and ``skipped``, of
+            :func:`forensics.coverage.sequences.skipped`, per node, hop and hour.
     """
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
-    node = (
-        pl.when(pl.col("hop") == "prefill")
-        .then("prefill_node")
-        .when(pl.col("hop") == "decode")
-        .then("decode_node")
-    )
     hour = (pl.col("received_at") // HOUR) * HOUR
     named = _named(rows if worked.height else rows.clear(), hour)
-    rows = rows.select("observation", node=node, hop="hop", at="received_at", hour=hour)
+    rows = rows.select("observation", node=NODE, hop="hop", at="received_at", hour=hour)
     counted = (
         rows.filter(pl.col("at").is_not_null())
         .unique("observation")
@@ -78,12 +76,12 @@ def measure(observations: pl.DataFrame, worked: pl.DataFrame) -> Coverage:
     hours = pl.concat([counted.select(*_AT, "records"), _missing(counted, nodes)])
     hours = hours.with_columns(gap=pl.col("records") == 0)
     hours = _with_work(hours, worked, named).sort(*_AT, nulls_last=False)
-    hours = hours.with_columns(thin(hours) & ~pl.col("gap"))
+    hours = doubled.attach(hours.with_columns(thin(hours) & ~pl.col("gap")), beside)
     sums = hours.group_by("node", "hop").agg(
         pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
         pl.col("thin").sum().cast(pl.Int64).alias("thin_hours"),
         pl.col("unlogged").sum().cast(pl.Int64).alias("unlogged_hours"),
-        pl.col("batches", "sequences").sum(),
+        pl.col("batches", "sequences", "duplicates", "skipped").sum(),
     )
     nodes = sums.join(nodes, on=["node", "hop"], how="left", nulls_equal=True)
     zero = [pl.col(name).fill_null(0) for name in ("records", "hours", "hours_with_records")]

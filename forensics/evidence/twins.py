@@ -22,7 +22,7 @@ from forensics.guard import Table
 
 CAPACITY_FILE, COVERAGE_FILE = "capacity.csv", "coverage.csv"
 _HOUR = len("2026-08-27T14")
-_COUNTS = ("records", "batches", "sequences")
+_COUNTS = ("records", "batches", "sequences", "duplicates", "skipped")
 
 
 def capacity(report: ReportTables, exposure: Exposure) -> Iterator[Fault]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from forensics.exposure.attested import Review
 from forensics.exposure.bounds import ErrorRate, ShareBound, Validated
 from forensics.exposure.clocks import Clock, Clocks, Compared, Containment
-from forensics.exposure.coverage import Cliff, Heat, HeatCell, Hole, HopReach
+from forensics.exposure.coverage import Cliff, Counted, Heat, HeatCell, Hole, HopReach
 from forensics.exposure.deliberate import Deliberate, Trigger, TriggerDay
 from forensics.exposure.isolation import LimitCost, PoolAudit, PoolCost, Property, Validation
 from forensics.exposure.sensitivity import Neighbour
@@ -44,6 +44,7 @@ __all__ = [
     "Clocks",
     "Compared",
     "Containment",
+    "Counted",
     "Deliberate",
     "EarlyWarning",
     "ErrorRate",
@@ -330,7 +331,9 @@ class NodeCoverage(Struct, frozen=True):
     """What the logs of one node (or the gateway) span, and what they say of its work.
 
     ``batches`` and ``sequences`` are of batch lines, which name no request; an hour is
-    unlogged if it has some and no request of the node is recorded then.
+    unlogged if it has some and no request of the node is recorded then. ``duplicates`` are
+    records that were left out, because an equal one stands for them; ``skipped`` numbers of
+    prompts that the ids of a call prove and no record has.
     """
 
     node: str | None
@@ -345,6 +348,8 @@ class NodeCoverage(Struct, frozen=True):
     sequences: int = 0
     unlogged_hours: int = 0
     thin_hours: int = 0
+    duplicates: int = 0
+    skipped: int = 0
 
 
 class ClockPair(Struct, frozen=True):
@@ -425,6 +430,7 @@ class Exposure(Struct, frozen=True):
     reach: list[HopReach] = []
     holes: list[Hole] = []
     cliffs: list[Cliff] = []
+    counters: list[Counted] = []
     heat: Heat = Heat()
     sensitivity: list[Neighbour] = []
     share_bounds: list[ShareBound] = []

@@ -34,6 +34,20 @@ class Hole(Struct, frozen=True):
     undecided: int
 
 
+class Counted(Struct, frozen=True):
+    """What a server counted of the requests it finished between two scrapes, and its records.
+
+    ``counted`` is the least that the counter can mean; it names no request.
+    """
+
+    node: str
+    first_at: str | None
+    last_at: str | None
+    scrapes: int
+    counted: int
+    logged: int
+
+
 class Cliff(Struct, frozen=True):
     """Where a node's log begins or ends while others go on: hours, and records of theirs."""
 

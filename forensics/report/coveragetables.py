@@ -47,6 +47,20 @@ SPECS: Final = (
         empty="None found: the logs of all nodes begin and end within an hour of each other.",
     ),
     Spec(
+        "counters",
+        "Requests that servers counted (/metrics), and records of them; no counter names a request",
+        lambda exposure: exposure.counters,
+        (
+            _NODE,
+            Column("First scrape (UTC)", "first_at", "time"),
+            Column("Last scrape (UTC)", "last_at", "time"),
+            count("Scrapes", "scrapes"),
+            count("Finished, as counted", "counted"),
+            count("Requests in the node's records", "logged"),
+        ),
+        empty="No two scrapes with times of one server were read.",
+    ),
+    Spec(
         "heat",
         "Cells of the map in which records are missing",
         lambda exposure: [cell for cell in exposure.heat.cells if cell.missing],

@@ -244,6 +244,8 @@ _EVIDENCE_TABLES: Final = (
             count("Batch lines", "batches"),
             count("Hours of work without a record", "unlogged_hours"),
             count("Hours with far too few records", "thin_hours"),
+            count("Equal records left out", "duplicates"),
+            count("Numbers skipped in ids", "skipped"),
         ),
         file="coverage.csv",
         empty="No record was read.",

@@ -17,6 +17,10 @@ from msgspec import field as named
 
 Scalar = str | int | float | bool
 _ERROR = (2, "2", "STATUS_CODE_ERROR")
+SAMPLED = "span of a sample"
+"""Counts spans whose trace state has a threshold of rejection above zero: others were not kept."""
+_REJECTS = re.compile(r"(?:^|,)\s*ot=(?:[^,]*;)?th:(?=0*[1-9a-f])[0-9a-f]{1,14}\s*(?:[;,]|$)")
+_LONGEST_STATE = 1_024
 
 
 class NotSpansError(Exception):
@@ -28,7 +32,8 @@ class Span:
     """One span: ids as text, times in microseconds of UTC, and the attributes asked for.
 
     ``resource`` has the attributes asked for of the process that wrote it, ``scope`` is the
-    instrumentation, ``failed`` whether its status is an error. A list is its first text.
+    instrumentation, ``failed`` whether its status is an error, ``sampled`` whether it says that
+    others like it were not kept. A list is its first text.
     """
 
     trace: str
@@ -41,6 +46,7 @@ class Span:
     resource: Mapping[str, Scalar] = field(default_factory=dict)
     scope: str = ""
     failed: bool = False
+    sampled: bool = False
 
     def text(self, key: str) -> str | None:
         """Return an attribute that is text; any other is None."""
@@ -92,6 +98,7 @@ class _Span(Struct):
     end: str | int | None = named(default=None, name="endTimeUnixNano")
     attributes: list[_Attribute] | None = None
     status: _Status | None = None
+    state: str | None = named(default=None, name="traceState")
 
 
 class _Named(Struct):
@@ -186,7 +193,8 @@ def _decoded(
     start, end = _micros(span.start), _micros(span.end)
     failed = span.status is not None and span.status.code in _ERROR
     ids = span.trace, span.span, span.parent or ""
-    return Span(*ids, span.name, start, end, found, process, scope, failed)
+    sampled = _REJECTS.search((span.state or "")[:_LONGEST_STATE]) is not None
+    return Span(*ids, span.name, start, end, found, process, scope, failed, sampled)
 
 
 def _wanted(attributes: list[_Attribute], wanted: Collection[str]) -> dict[str, Scalar]:

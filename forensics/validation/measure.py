@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,6 +18,7 @@ from forensics.exposure import Exposure
 from forensics.incident import Incident, Logs
 from forensics.lab.plain import line, plain_files
 from forensics.schema import AFFECTED_TIERS
+from forensics.scratch import scratch_folder
 from forensics.validation.results import Interval, Results, Situation
 from forensics.validation.situations import SITUATIONS, Files, Kept
 
@@ -53,9 +53,9 @@ def _incident(seed: int) -> Iterator[tuple[Kept, Counter[str]]]:
     files: Files = {name: list(rows) for name, rows in plain_files(run).items()}
     truth = {str(handoff.transfer_id): handoff.intent.request_id for handoff in run.affected}
     for kept in SITUATIONS:
-        with tempfile.TemporaryDirectory() as place:
+        with scratch_folder() as place:
             left = kept.of(files, Random(f"{seed} {kept.name}"))  # noqa: S311 -- a seeded choice
-            case = _read(left, Path(place), kept.rate)
+            case = _read(left, place, kept.rate)
             yield kept, _held_against(case, truth, left)
 
 

@@ -20,6 +20,7 @@ from forensics.exposure import (
     Clocks,
     Compared,
     Containment,
+    Counted,
     Day,
     Deliberate,
     EarlyWarning,
@@ -388,6 +389,7 @@ def edges(node: str) -> dict:
         "reach": [HopReach("decode", 98.5, kept=True, lost=12, undecided=9)],
         "holes": [Hole("decode", at, 12, 9)],
         "cliffs": [Cliff(node, "decode", "start", at, 5, 210)],
+        "counters": [Counted("decode-01", at, at, 24, 5_210, 5_190)],
         "heat": Heat(
             6,
             2,

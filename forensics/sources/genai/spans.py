@@ -20,7 +20,7 @@ from forensics.sources.forms import Form
 from forensics.sources.genai import conventions, rows
 from forensics.sources.genai.call import Call, call, is_request
 from forensics.sources.genai.tenants import Tenants
-from forensics.sources.otlp import NotSpansError, Span, other_signal, spans
+from forensics.sources.otlp import SAMPLED, NotSpansError, Span, other_signal, spans
 from forensics.sources.parsed import Parsed
 
 FORMS = (
@@ -107,6 +107,8 @@ def _document(document: Document, calls: Calls, parsed: Parsed) -> None:
     try:
         for span in spans(document.data, calls.wanted, calls.process):
             parsed.read += 1
+            if span is not None and span.sampled:
+                parsed.notes[SAMPLED] += 1
             if span is None:
                 parsed.unread.append(document.unread("span not in a known form"))
             elif not calls.take(span, document.line, parsed):

@@ -1,8 +1,9 @@
 """Scrapes of an SGLang server's ``/metrics``: the pool of each rank, in Prometheus text.
 
-Pool, page size and window are gauges with the labels of the rank that reports them.
-Everything else is an aggregate over requests and is counted, not read. A scrape says
-when it was taken only where samples carry a time.
+Pool, page size and window are gauges with the labels of the rank that reports them, and one
+counter says how many requests a server has finished. Everything else is an aggregate over
+requests and is counted, not read. A scrape says when it was taken only where samples carry a
+time; one file may hold several such scrapes, or each has a file of its own.
 """
 
 from __future__ import annotations
@@ -17,13 +18,14 @@ from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.sglang import counters
 
 FORMS = (
     Form(
         "metrics",
         "scrape of /metrics, with or without times of its samples",
         "0.5.11-0.5.23",
-        "pool, page size and window of each DP rank that reports",
+        "pool, page size and window of each DP rank that reports; requests finished, if timed",
     ),
 )
 
@@ -34,7 +36,7 @@ _GAUGES = {
     "page_size": "page_tokens",
     "context_len": "context_tokens",
 }
-_NAME = rf"^sglang[:_](?<gauge>{'|'.join(_GAUGES)})"
+_NAME = rf"^sglang[:_](?<gauge>{'|'.join((*_GAUGES, counters.FINISHED))})"
 _SAMPLE = (
     _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
     r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
@@ -119,8 +121,10 @@ def _pools(samples: pl.DataFrame, context: Context) -> Parsed:
         parsed.ignored["sample of several servers"] += samples.height
         parsed.notes[SEVERAL_SERVERS] += 1
         return parsed
-    parsed.kept = samples.height
-    parsed.capacity.append(_rows(samples, context))
+    gauges = counters.take(samples, context, parsed)
+    if gauges.height:
+        parsed.kept += gauges.height
+        parsed.capacity.append(_rows(gauges, context))
     return parsed
 
 
@@ -139,7 +143,7 @@ def _values() -> dict[str, pl.Expr]:
 
 def _bad(samples: pl.DataFrame) -> dict[str, int]:
     counts = {
-        _GAUGES[str(name)]: rows["count"].null_count()
+        _GAUGES.get(str(name), "finished"): rows["count"].null_count()
         for (name,), rows in samples.group_by("gauge", maintain_order=True)
     }
     counts["effective_at"] = samples.filter(pl.col("at").is_not_null())["time"].null_count()

@@ -20,7 +20,7 @@ from forensics.sources.context import Context
 from forensics.sources.documents import Document, documents
 from forensics.sources.forms import Form
 from forensics.sources.genai.spans import AT_A_TIME, Calls, no_spans
-from forensics.sources.otlp import NotSpansError, Span, spans
+from forensics.sources.otlp import SAMPLED, NotSpansError, Span, spans
 from forensics.sources.parsed import Parsed, Reasons
 from forensics.sources.sglang.traced import Root, Traced
 
@@ -92,6 +92,8 @@ def _spans(document: Document, traced: Traced, calls: Calls, parsed: Parsed) -> 
     try:
         for span in spans(document.data, wanted, calls.process):
             parsed.read += 1
+            if span is not None and span.sampled:
+                parsed.notes[SAMPLED] += 1
             if span is None:
                 parsed.unread.append(document.unread("span not in a known form"))
             elif not (
