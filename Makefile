@@ -5,6 +5,7 @@ VENV ?= .venv
 OUT ?= out/glm53
 WORKERS ?= 2
 PYTEST_ARGS ?=
+LAB_ARGS ?=
 # Used where it runs; `make UV= ...` forces venv and pip.
 UV ?= uv
 # A further interpreter to try before those below.
@@ -29,7 +30,7 @@ INSTALL = if $(HAS_UV); then $(UV) pip install --quiet --compile-bytecode --pyth
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help report test test-long lint types format formats bench clean
+.PHONY: help report lab hooks test test-long lint types format docs bundle bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +44,14 @@ report: $(VENV)/.installed-core ## write the report of the sample incident to OU
 	*) exit $$status ;; \
 	esac; \
 	echo "$(OUT)/report.html"
+
+# Settings that keep it on this machine lie in the file named here; the token that JupyterLab
+# makes stays off the command line, where other users could read it.
+lab: $(VENV)/.installed-notebooks hooks ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab --config=notebooks/.jupyter/lab.py $(LAB_ARGS)
+
+hooks: $(VENV)/.created ## keep outputs of notebooks out of git
+	@.ci/hooks $(PY)
 
 test: lint types ## lint, types and all tests but the long ones
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
@@ -61,8 +70,11 @@ format: $(VENV)/.installed-dev ## let ruff fix and format what it can
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-formats: $(VENV)/.installed-core ## write docs/formats.md
-	$(BIN)/forensics formats --markdown > docs/formats.md
+docs: $(VENV)/.installed-core ## write docs/formats.md and docs/reference from the code
+	$(PY) docs/generate.py
+
+bundle: $(VENV)/.installed-core ## pack wheels, samples and docs for a machine without a network
+	$(PY) packaging/bundle.py
 
 bench: $(VENV)/.installed-dev ## run the benchmarks
 	$(PY) -m benchmarks
@@ -79,12 +91,18 @@ $(VENV)/.installed-core: pyproject.toml $(VENV)/.created
 	@$(INSTALL)
 	@touch $@
 
-# What the tests need includes what the report needs.
+$(VENV)/.installed-notebooks: EXTRAS := [notebooks]
+$(VENV)/.installed-notebooks: pyproject.toml $(VENV)/.created
+	@echo "installing into $(VENV), with JupyterLab" >&2
+	@$(INSTALL)
+	@touch $(VENV)/.installed-core $@
+
+# What the tests need includes what report and notebooks need.
 $(VENV)/.installed-dev: EXTRAS := [dev,notebooks,pdf,live]
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.created
 	@echo "installing into $(VENV), with the tools for tests and notebooks" >&2
 	@$(INSTALL)
-	@touch $(VENV)/.installed-core $@
+	@touch $(VENV)/.installed-core $(VENV)/.installed-notebooks $@
 
 # An upgraded interpreter leaves environments behind whose python is gone.
 ifneq ($(shell test -x $(PY) && echo there),there)
