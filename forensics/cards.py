@@ -17,9 +17,33 @@ if TYPE_CHECKING:
 
 SHOWN = 10
 
+_HELD_BY = {
+    "requests": "case.requests, which no file of a report holds whole",
+    "affected requests": "affected_requests.parquet",
+    "ruled out": "ruled_out.parquet",
+    "not assessable": "not_assessable.parquet",
+    "tenants": "affected_tenants.parquet",
+    "possible sources": "source_pairs.parquet",
+    "capacity epochs": "capacity.csv",
+    "prefill time": "case.timing, which no file of a report holds",
+    "coverage": "coverage.csv",
+    "unreadable": "unreadable.csv",
+}
+"""By the name of a table, which file of a report has all of its rows."""
+
 
 class Table:
-    """One table of the case; rows are made when first asked for."""
+    """One table of the case; rows are made when first asked for.
+
+    Example:
+        >>> import forensics
+        >>> sample = "data/samples/session-slots"
+        >>> case = forensics.read_logs(f"{sample}/logs", incident=f"{sample}/incident.toml")
+        >>> case.affected.polars()["tier"].unique().to_list()
+        ['probable']
+        >>> len(case.affected) == case.affected.arrow().num_rows == len(case.affected.pandas())
+        True
+    """
 
     def __init__(self, name: str, make: Callable[[], pl.DataFrame]) -> None:
         self.name = name
@@ -29,19 +53,43 @@ class Table:
     def _frame(self) -> pl.DataFrame:
         return self._make()
 
+    @property
+    def held_by(self) -> str:
+        """Which file of a report has all rows, or what else does."""
+        return _HELD_BY[self.name]
+
     def polars(self) -> pl.DataFrame:
-        """Return a Polars data frame."""
+        """Return a Polars data frame.
+
+        Example:
+            >>> import polars as pl
+            >>> Table("ids", lambda: pl.DataFrame({"a": [1, 2]})).polars().height
+            2
+        """
         return self._frame
 
     def pandas(self) -> pd.DataFrame:
-        """Return a pandas data frame with Arrow-backed columns, so that ids and nulls survive."""
+        """Return a pandas data frame with Arrow-backed columns, so that ids and nulls survive.
+
+        Example:
+            >>> import polars as pl
+            >>> rows = Table("ids", lambda: pl.DataFrame({"transfer": [2**62 + 1, None]}))
+            >>> rows.pandas()["transfer"].tolist()
+            [4611686018427387905, <NA>]
+        """
         import pandas as pd
 
         frame: pd.DataFrame = self._frame.to_arrow().to_pandas(types_mapper=pd.ArrowDtype)
         return frame
 
     def arrow(self) -> pa.Table:
-        """Return an Arrow table."""
+        """Return an Arrow table.
+
+        Example:
+            >>> import polars as pl
+            >>> Table("ids", lambda: pl.DataFrame({"a": [1, 2]})).arrow().column_names
+            ['a']
+        """
         return self._frame.to_arrow()
 
     def __len__(self) -> int:
@@ -84,7 +132,13 @@ def lines(exposure: Exposure) -> list[tuple[str, str]]:
 
 
 def card(exposure: Exposure) -> str:
-    """Return the card as text."""
+    """Return the card as text.
+
+    Example:
+        >>> print(card(case.exposure()))  # doctest: +ELLIPSIS
+        case         ...
+        found        ... affected responses ...
+    """
     rows = lines(exposure)
     width = max(len(name) for name, _ in rows)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in rows)

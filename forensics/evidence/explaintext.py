@@ -18,12 +18,17 @@ IDS_SHOWN = 20
 
 @dataclass(frozen=True)
 class Explained:
-    """What is known of every attempt of one request; shown as text."""
+    """What is known of every attempt of one request; shown as text, or as cards."""
 
     attempts: list[Explanation]
 
     def __repr__(self) -> str:
         return "\n".join(shown(line) for found in self.attempts for line in request_lines(found))
+
+    def _repr_html_(self) -> str:
+        from forensics.evidence.explaincard import request_card
+
+        return "".join(map(request_card, self.attempts))
 
 
 def request_lines(found: Explanation) -> Iterator[str]:
@@ -31,13 +36,13 @@ def request_lines(found: Explanation) -> Iterator[str]:
     tenant = "unknown" if found.tenant_id is None else found.tenant_id
     yield f"request {found.request_id}, attempt {found.attempt}, tenant {tenant}"
     yield f"  tier     {found.tier}"
-    yield f"  decided  {_decided(found)}"
+    yield f"  decided  {decided(found)}"
     yield f"  rung     {found.rung or 'out of scope'}"
     for limit in found.limits:
-        yield f"  limit    {_limit(limit)}"
+        yield f"  limit    {limit_line(limit)}"
     if not found.limits:
         yield "  limit    none is known for its node and time"
-    yield f"  sources  {_sources(found.sources)}"
+    yield f"  sources  {sources_line(found.sources)}"
     yield f"           {found.direction}"
     for reason in found.reasons:
         yield f"  reason   {reason.code}: {reason.meaning}"
@@ -48,13 +53,15 @@ def request_lines(found: Explanation) -> Iterator[str]:
         yield from _value(value)
 
 
-def _decided(found: Explanation) -> str:
+def decided(found: Explanation) -> str:
+    """Say which rule decided, and its place in the order."""
     if found.decided is None:
         return "by a rule of another version"
     return f"by rule {found.decided.place} of {found.decided.of}: {found.decided.rule}"
 
 
-def _limit(limit: Limit) -> str:
+def limit_line(limit: Limit) -> str:
+    """Say a limit in tokens, from when to when it held, and how it is known."""
     tokens = "unknown" if limit.tokens is None else f"{limit.tokens:,} tokens"
     if limit.capacity_line is None:
         return f"{tokens}: {limit.basis}"
@@ -66,7 +73,8 @@ def _limit(limit: Limit) -> str:
     return f"{tokens} on {limit.node}, {span}: {', '.join(notes)} ({place})"
 
 
-def _sources(sources: Sources) -> str:
+def sources_line(sources: Sources) -> str:
+    """Say how many are listed as possible sources."""
     parts = [f"{count(sources.other_tenants, 'other tenant')} listed as possible"]
     parts += ["the tenant itself"] if sources.same_tenant else []
     parts += ["requests without a tenant"] if sources.unknown_tenant else []

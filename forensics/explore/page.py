@@ -1,0 +1,84 @@
+"""The page that a notebook becomes: no script from elsewhere, no widget, no name of a tenant."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from forensics.errors import PrivacyError
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'unsafe-inline' data: blob:; style-src 'unsafe-inline'; "
+    "img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+)
+_PAGE: Final = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>
+body {{ font-family: system-ui, "DejaVu Sans", sans-serif; max-width: 75em; margin: 2em auto;
+        padding: 0 1em; color: #1a1a1a; }}
+pre {{ background: #f5f5f5; padding: .6em; overflow-x: auto; white-space: pre-wrap; }}
+table {{ border-collapse: collapse; font-size: 13px; }}
+td, th {{ padding: 3px 8px; text-align: left; vertical-align: top; }}
+.input_prompt, .output_prompt, .prompt, .anchor-link {{ display: none; }}
+{code}
+</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def made(book: Any, title: str) -> str:
+    """Return an executed notebook as a page."""
+    from nbconvert import HTMLExporter
+    from pygments.formatters import HtmlFormatter
+
+    book.metadata.pop("widgets", None)
+    for cell in book.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("application/vnd.jupyter.widget-view+json", None)
+    exporter = HTMLExporter(template_name="basic", exclude_anchor_links=True)
+    body, _ = exporter.from_notebook_node(book)
+    code = HtmlFormatter().get_style_defs(".highlight")
+    return _PAGE.format(policy=_POLICY, title=html.escape(title), code=code, body=body)
+
+
+_FETCHED: Final = re.compile(
+    r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[\"']?https?:", re.IGNORECASE
+)
+_ESCAPED: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+_WORD: Final = re.compile(r"[\w.@:+-]+")
+
+
+def refuse(page: str, names: Iterable[str], own: str) -> None:
+    """Raise where a page names a tenant or fetches something; the message names nobody.
+
+    Args:
+        page: the page.
+        names: names that were replaced.
+        own: the notebook before it ran; a name that is a word of it is no sign of a tenant.
+
+    Raises:
+        PrivacyError: it does.
+    """
+    if _FETCHED.search(page):
+        raise PrivacyError("the page would fetch something; nothing was written")
+    text = html.unescape(_ESCAPED.sub(lambda found: chr(int(found[1], 16)), page))
+    said = _words(text) - _words(own)
+    for name in names:
+        if name in said if _WORD.fullmatch(name) else name in text:
+            raise PrivacyError("the page holds the name of a tenant; nothing was written")
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip(".:-") for word in _WORD.findall(text)}
