@@ -40,6 +40,17 @@ def judge(
         the columns ``input_limit_tokens``, ``rung``, ``tier``, ``reasons`` and
         ``missing``, in place of own ones of that name. It is of the same kind; for kinds
         other than Polars, pandas and Arrow it is an Arrow table.
+
+    Example:
+        >>> import pandas as pd
+        >>> import forensics
+        >>> pool = {"node": ["prefill-01"], "role": ["prefill"], "pool_tokens": [681_280]}
+        >>> mine = pd.DataFrame({"prefill_node": ["prefill-01"] * 2, "prompt_tokens": [9, 700_000]})
+        >>> times = ["2026-08-27T10:00:00Z"] * 2
+        >>> mine = mine.assign(received_at=times, completion_tokens=[4, 4])
+        >>> judged = forensics.judge(mine, pd.DataFrame(pool | {"disaggregated": [True]}))
+        >>> judged["tier"].tolist()
+        ['ruled_out', 'possible']
     """
     asked = load(incident)
     frame = _eager(requests)
@@ -53,6 +64,13 @@ def prefill_p5(requests: Any, incident: Incident | str | None = None) -> Any:
 
     Takes and returns frames as :func:`judge` does; columns ``day``, ``low`` (tokens, a power
     of two), ``requests`` and ``p5_ms``.
+
+    Example:
+        >>> import polars as pl
+        >>> import forensics
+        >>> times = {"received_at": ["2026-08-27T10:00:00Z"] * 3, "prefill_ms": [80.0, 4.0, 90.0]}
+        >>> forensics.prefill_p5(pl.DataFrame(times | {"prompt_tokens": [5000] * 3})).rows()
+        [('2026-08-27', 4096, 3, 4.125)]
     """
     asked = load(incident)
     frame = _eager(requests)

@@ -1,7 +1,9 @@
 """Frames in, frames out: every kind comes back as itself, with the same rows and verdicts."""
 
+import duckdb
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -75,6 +77,34 @@ def test_the_callers_frame_is_not_changed(to_kind, from_kind):
     given = to_kind(requests())
     judged(given)
     assert_frame_equal(from_kind(given), requests())
+
+
+def test_neither_function_changes_a_frame_it_was_given(to_kind, from_kind):
+    given, pools = to_kind(requests()), to_kind(CAPACITY)
+    forensics.judge(given, pools)
+    forensics.prefill_p5(given)
+    assert_frame_equal(from_kind(given), requests())
+    assert_frame_equal(from_kind(pools), CAPACITY)
+
+
+def test_numpy_backed_pandas_is_not_changed_either():
+    given = requests().drop("transfer_id").to_pandas()
+    given.index = pd.Index([3, 1, 2, 5, 4], name="row")
+    given.attrs["from"] = "a ticket"
+    before, held = given.copy(deep=True), {name: given[name].array for name in given}
+    judged(given)
+    forensics.prefill_p5(given)
+    pd.testing.assert_frame_equal(given, before)
+    assert given.attrs == {"from": "a ticket"}
+    assert list(given.columns) == list(before.columns)
+    assert all(given[name].array.dtype == array.dtype for name, array in held.items())
+
+
+def test_a_kind_that_is_read_and_not_made_gives_arrow():
+    mine = requests().to_arrow()
+    result = judged(duckdb.from_arrow(mine))
+    assert isinstance(result, pa.Table)
+    assert result["tier"].to_pylist() == TIERS
 
 
 def test_nulls_stay_null(to_kind, from_kind):
