@@ -11,11 +11,16 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from benchmarks.timingdata import COLUMNS, HOURS, NODES, POOL_TOKENS, START
+from benchmarks.timingdata import COLUMNS, HOURS, NODES, POOL_TOKENS, ROW_GROUP, START
+from forensics.timing import clusters
+from forensics.timing.blocks import Block
+from forensics.timing.scores import judge
 
-AT_A_TIME = 1_000_000
 FLAGGED = 1_000_000
 """Flagged requests that are put into clusters."""
 
@@ -26,56 +31,57 @@ def read(file: Path) -> object:
 
 
 def score(file: Path) -> object:
-    """Score all requests: read in parts, three times; return how many are too fast and slow."""
-    from forensics.timing.stream import flagged
-
-    found = flagged(lambda: _parts(file))
-    return found.select(pl.col("timing_fast", "timing_slow").sum()).row(0)
+    """Score all requests, read three times a block at a time; return how many are fast and slow."""
+    found = judge(lambda: _blocks(file))
+    return len(found.fast), len(found.slow)
 
 
-def _parts(file: Path) -> Iterator[pl.DataFrame]:
-    """Yield the rows as :func:`forensics.timing.work.timed` gives them."""
-    import pyarrow.parquet as pq
-
-    from forensics.timing.work import grouped
-
+def _blocks(file: Path) -> Iterator[Block]:
+    """Yield the rows as :func:`forensics.timing.blocks.of` gives them, without names in each."""
     first = 0
-    for batch in pq.ParquetFile(file).iter_batches(AT_A_TIME, columns=list(COLUMNS)):
-        rows = pl.DataFrame(pl.from_arrow(batch)).with_row_index("_row", first)
-        first += rows.height
-        yield grouped(
-            rows.select(
-                "_row",
-                source=pl.lit("plain-parquet, joined"),
-                model=pl.lit("m"),
-                since=pl.lit(None, dtype=pl.Int64),
-                ms="prefill_ms",
-                cached="cached_tokens",
-                over=pl.col("prompt_tokens") > POOL_TOKENS,
-                node=pl.col("prefill_node").cast(pl.String),
-                uncached=pl.col("prompt_tokens") - pl.col("cached_tokens"),
-            )
-        )
+    # What is read ahead would be the whole file.
+    opened = pq.ParquetFile(file, read_dictionary=["prefill_node"], pre_buffer=False)
+    for batch in opened.iter_batches(ROW_GROUP, columns=list(COLUMNS)):
+        yield _block(batch, first)
+        first += batch.num_rows
+
+
+def _block(batch: pa.RecordBatch, first: int) -> Block:
+    _at, node, *others = batch.columns
+    prompt, cached, ms = (column.to_numpy() for column in others)
+    rows = Block(
+        groups=tuple(
+            ("plain-parquet, joined", "m", name, None) for name in node.dictionary.to_pylist()
+        ),
+        row=np.arange(first, first + batch.num_rows),
+        group=node.indices.to_numpy(),
+        uncached=prompt - cached,
+        cached=cached,
+        ms=ms,
+        over=prompt > POOL_TOKENS,
+    )
+    if min(rows.uncached.min() - 1, cached.min()) >= 0 and ms.min() > 0:
+        return rows
+    return rows.kept(np.flatnonzero((rows.uncached > 0) & (cached >= 0) & (ms > 0)))
 
 
 def cluster(_file: Path) -> object:
     """Form clusters of a million flagged requests; return how many."""
-    from forensics.timing import clusters
-
     return clusters.form(_flagged(FLAGGED)).clusters.height
 
 
 def _flagged(size: int) -> pl.DataFrame:
-    """Return requests of which each is flagged, half of them as too fast over the limit."""
+    """Return requests of which each is flagged: half as too fast, half of these over the limit."""
     row = pl.int_range(pl.len(), dtype=pl.UInt32)
     fast = row % 2 == 0
+    tokens = (pl.when(row % 4 == 0).then(700_000).otherwise(300_000) + row % 300_000).cast(pl.Int64)
     rows = pl.select(row=pl.int_range(size)).select(
         _row=row,
         received_at=START + (pl.col("row") * (HOURS * 3_600_000_000 // size)),
         prefill_node="prefill-" + (row % NODES).cast(pl.String) + "/dp0",
         tenant_id="tenant-" + (row % 400).cast(pl.String),
-        prompt_tokens=(700_000 + row % 300_000).cast(pl.Int64),
-        uncached_tokens=(700_000 + row % 300_000).cast(pl.Int64),
+        prompt_tokens=tokens,
+        uncached_tokens=tokens,
         timing_ratio=pl.when(fast).then(0.001 + (row % 97) / 1e5).otherwise(4.0 + (row % 7)),
         timing_fast=fast,
         timing_slow=~fast,

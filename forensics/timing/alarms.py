@@ -23,6 +23,8 @@ def hourly(requests: pl.DataFrame) -> pl.DataFrame:
     larger: a bucket that is hit in most hours must not be its own measure.
     """
     found = p5(histogram(requests, HOUR))
+    if not found.height:
+        return _NO_HOURS
     usual = found.group_by("low").agg(usual_ms=pl.col("p5_ms").median()).sort("low")
     usual = usual.with_columns(pl.col("usual_ms").cum_max())
     return _judged(found.join(usual, on="low", how="left", maintain_order="left"))
@@ -35,6 +37,8 @@ def foreseen(requests: pl.DataFrame) -> pl.DataFrame:
     least six, or that of a shorter bucket; ``usual_ms`` is null where there were fewer.
     """
     found = p5(histogram(requests, HOUR))
+    if not found.height:
+        return _NO_HOURS
     every = found.select("hour").unique().join(found.select("low").unique(), how="cross")
     past = found.sort("hour").with_columns(
         usual_ms=pl.col("p5_ms")
@@ -49,6 +53,19 @@ def foreseen(requests: pl.DataFrame) -> pl.DataFrame:
     usual = usual.with_columns(pl.col("usual_ms").cum_max().over("hour", order_by="low"))
     usual = usual.with_columns(pl.col("usual_ms").forward_fill().over("hour", order_by="low"))
     return _judged(found.join(usual, on=["hour", "low"], how="left", maintain_order="left"))
+
+
+_NO_HOURS = pl.DataFrame(
+    schema={
+        "hour": pl.Int64,
+        "low": pl.Int64,
+        "requests": pl.Int64,
+        "p5_ms": pl.Float64,
+        "usual_ms": pl.Float64,
+        "long_context": pl.Boolean,
+        "alarm": pl.Boolean,
+    }
+)
 
 
 def _judged(rows: pl.DataFrame) -> pl.DataFrame:

@@ -6,6 +6,8 @@ bins of equal width in octaves, the same on every machine.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -19,9 +21,14 @@ def bin_of(value: pl.Expr, bits: int) -> pl.Expr:
     return value.cast(pl.Float32).reinterpret(dtype=pl.UInt32).cast(pl.Int64) // _width(bits)
 
 
-def counted(keys: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct keys, sorted, and how often each is there: faster than any grouping."""
-    return np.unique(keys, return_counts=True)
+def bins_of(values: npt.NDArray[Any], bits: int) -> Integers:
+    """Return the same as :func:`bin_of` of an array."""
+    upper: npt.NDArray[np.int32] = values.astype(np.float32).view(np.int32) >> _MANTISSA - bits
+    return upper.astype(np.int64)
+
+
+ONE = int(bins_of(np.ones(1), 0)[0])
+"""The bin of 1 with one bin an octave: the lowest of whole numbers."""
 
 
 def low_of(number: pl.Expr, bits: int) -> pl.Expr:
@@ -34,8 +41,17 @@ def middle_of(number: pl.Expr, bits: int) -> pl.Expr:
     return (low_of(number, bits) + low_of(number + 1, bits)) / 2
 
 
+def middles_of(numbers: Integers, bits: int) -> npt.NDArray[np.float64]:
+    """Return the same as :func:`middle_of` of an array."""
+    return (_edges(numbers, bits) + _edges(numbers + 1, bits)) / 2
+
+
 def _edge(number: pl.Expr, bits: int) -> pl.Expr:
     return (number * _width(bits)).cast(pl.UInt32).reinterpret(dtype=pl.Float32)
+
+
+def _edges(numbers: Integers, bits: int) -> npt.NDArray[np.float64]:
+    return (numbers * _width(bits)).astype(np.uint32).view(np.float32).astype(np.float64)
 
 
 def _width(bits: int) -> int:

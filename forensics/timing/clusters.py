@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from forensics.timing import kinds
-from forensics.timing.bins import bin_of
+from forensics.timing.bins import Integers, bin_of
 from forensics.timing.work import SERVER
 
 Kind = Literal["leak", "stall", "slow_node", "cache_hit", "other"]
@@ -86,22 +87,33 @@ def _sessions(rows: pl.DataFrame) -> pl.DataFrame:
     """Number the sessions: ``session`` changes where one of the gaps is too wide."""
     over = (pl.col("prompt_tokens") >= pl.col("limit_low")).fill_null(value=False)
     fast = pl.when(over).then(pl.lit("leak")).otherwise(pl.lit("fast"))
-    rows = rows.with_columns(
-        group=pl.when("timing_fast").then(fast).otherwise(pl.lit("slow")),
+    rows = rows.with_columns(group=pl.when("timing_fast").then(fast).otherwise(pl.lit("slow")))
+    key = ["server", "group"]
+    pairs = rows.select(key).unique().sort(key).with_row_index("session")
+    rows = rows.join(pairs, on=key, maintain_order="left")
+    gaps = rows.select(
+        wait=pl.col("group").replace_strict(_GAP, return_dtype=pl.Int64),
         size=bin_of(pl.col("uncached_tokens"), _BITS),
         closeness=bin_of(pl.col("timing_ratio"), _BITS),
     )
-    wait = pl.col("group").replace_strict(_GAP, return_dtype=pl.Int64)
-    rows = _split(rows, ["server", "group"], "received_at", wait)
-    rows = _split(rows, ["session"], "size", pl.lit(_SIZE_GAP))
-    return _split(rows, ["session"], "closeness", pl.lit(_RATIO_GAP))
+    wait, size, closeness = (column.to_numpy() for column in gaps)
+    session = rows["session"].cast(pl.Int64).to_numpy()
+    session = _split(session, rows["received_at"].to_numpy(), wait)
+    session = _split(session, size, _SIZE_GAP)
+    session = _split(session, closeness, _RATIO_GAP)
+    return rows.with_columns(session=pl.Series(session))
 
 
-def _split(rows: pl.DataFrame, by: list[str], value: str, gap: pl.Expr) -> pl.DataFrame:
-    rows = rows.sort(*by, value, "_row")
-    other = pl.any_horizontal(pl.col(name) != pl.col(name).shift() for name in by)
-    far = pl.col(value).diff() > gap
-    return rows.with_columns(session=(other | far).fill_null(value=True).cum_sum())
+def _split(session: Integers, value: Integers, gap: Integers | int) -> Integers:
+    """Number the sessions anew, also where the next larger value is more than the gap away."""
+    order = np.argsort(value, kind="stable")
+    order = order[np.argsort(session[order], kind="stable")]
+    ranked = session[order]
+    far = np.diff(value[order]) > (gap if isinstance(gap, int) else gap[order[1:]])
+    number = np.cumsum((ranked[1:] != ranked[:-1]) | far)
+    found = np.zeros(len(session), dtype=np.int64)
+    found[order[1:]] = number
+    return found
 
 
 def _summed(rows: pl.DataFrame) -> pl.DataFrame:

@@ -1,25 +1,25 @@
 """What times are expected of each node, how wide, and how far each request is from it.
 
-Made in passes over parts of the rows, of which only counts are kept: what comes out is the same
-however the rows are split. A whole table is one part.
+Made in passes over blocks of the rows, of which only counts are kept: what comes out is the same
+however the rows are split. A whole table is some blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from forensics.timing import baseline, sketch, spread
-from forensics.timing.bins import bin_of
+from forensics.timing import baseline
+from forensics.timing.bins import Integers
+from forensics.timing.blocks import Block, Blocks, Flags, Numbers
 from forensics.timing.fit import Array
-from forensics.timing.spread import FACTOR, OCTAVES
-from forensics.timing.work import GROUP, POOL, groups_of
+from forensics.timing.sketch import Sketch
+from forensics.timing.spread import Limits, Residuals, octave_of
+from forensics.timing.widths import FACTOR
 
-Parts = Callable[[], Iterable[pl.DataFrame]]
-_CURVE = ("fixed", "token", "pair")
 _PER_OCTAVE = 0.25
 """How much wider the expectation is for each octave beyond the lengths that were seen."""
 _UNSEEN = 20.0
@@ -27,108 +27,93 @@ _UNSEEN = 20.0
 
 
 @dataclass(frozen=True)
+class Expected:
+    """Rows with a curve, the number of the group of each, and the ``curve``'s milliseconds."""
+
+    block: Block
+    group: Integers
+    curve: Array
+
+    def kept(self, wanted: Integers) -> Expected:
+        """Return the rows at the wanted places."""
+        return Expected(self.block.kept(wanted), self.group[wanted], self.curve[wanted])
+
+
+@dataclass(frozen=True)
 class Expectation:
-    """``curves`` of each node; and by node and octave of work ``limits``.
+    """The parts of the curve by number of a group, and what times are held against.
 
-    These are the widths ``low`` and ``high`` in natural logarithms, the ``longest`` prompt seen,
-    and the ``fastest`` rate to be held against, in tokens a millisecond.
+    ``limits`` is None where no group has a curve.
     """
 
-    curves: pl.DataFrame
-    limits: pl.DataFrame
+    numbers: Numbers
+    curves: Array
+    limits: Limits | None
+
+    def all(self, blocks: Iterable[Block]) -> Iterator[tuple[Expected, Limits]]:
+        """Yield the rows of each block that have a curve."""
+        if self.limits is not None:
+            for block in blocks:
+                yield _expected(block, self.numbers, self.curves), self.limits
 
 
-def expectation(parts: Parts) -> Expectation:
-    """Return what is expected of rows with known work.
-
-    Args:
-        parts: called once for each pass; parts of :func:`forensics.timing.work.timed`.
-    """
-    curves = baseline.curves(sketch.merge([sketch.sketch(part) for part in parts()]))
-    counts = spread.merge([spread.residuals(expected(part, curves)) for part in parts()])
-    return Expectation(curves, _limits(counts, curves))
-
-
-def expected(rows: pl.DataFrame, curves: pl.DataFrame) -> pl.DataFrame:
-    """Add ``expected`` milliseconds; rows without a curve are left out."""
-    own = groups_of(rows).join(curves, on=GROUP, how="left", nulls_equal=True)
-    group = rows["group"].to_numpy()
-    fixed, token, pair = (_at(own, name, group) for name in _CURVE)
-    work, cached = (rows[name].cast(pl.Float64).to_numpy() for name in ("uncached", "cached"))
-    ms = fixed + token * work + pair * work * (cached + work / 2)
-    found = rows.with_columns(expected=pl.Series(ms, dtype=pl.Float64).round_sig_figs(6))
-    return found.filter(pl.col("expected") > 0)
+def expectation(blocks: Blocks) -> Expectation:
+    """Return what is expected of some rows, which are read twice."""
+    numbers, sketch = Numbers(), Sketch()
+    for block in blocks():
+        sketch.add(block, numbers.of(block))
+    pools = numbers.pools()
+    curves = baseline.curves(sketch, pools) if len(pools) else np.zeros((0, 3))
+    if not curves.any():
+        return Expectation(numbers, curves, None)
+    residuals = Residuals(len(pools))
+    for block in blocks():
+        rows = _expected(block, numbers, curves)
+        residuals.add(rows.block, rows.group, rows.curve)
+    return Expectation(numbers, curves, residuals.limits(pools, curves))
 
 
-def _at(own: pl.DataFrame, name: str, group: Array) -> Array:
-    """Return each row's part of its group's curve, 0 where there is none."""
-    places = own["group"].to_numpy()
-    by_group = np.zeros(int(places.max(initial=0)) + 1)
-    by_group[places] = own[name].fill_null(0.0).to_numpy()
-    found: Array = by_group[group]
-    return found
+def _expected(block: Block, numbers: Numbers, curves: Array) -> Expected:
+    group = numbers.of(block)
+    fixed, token, pair = (part[group] for part in np.ascontiguousarray(curves.T))
+    curve = block.cached + block.uncached / 2
+    for step, value in ((np.multiply, pair), (np.add, token), (np.multiply, block.uncached)):
+        step(curve, value, out=curve)
+    curve += fixed
+    found = Expected(block, group, curve)
+    return found if curve.min(initial=1) > 0 else found.kept(np.flatnonzero(curve > 0))
 
 
-def _limits(counts: pl.DataFrame, curves: pl.DataFrame) -> pl.DataFrame:
-    groups = counts.select(*GROUP, "octave").unique()
-    tables = (
-        (spread.of_pools(counts), POOL),
-        (spread.of_groups(counts), GROUP),
-        (spread.of_octaves(counts), (*POOL, "octave")),
-        (curves.select(*GROUP, "token"), GROUP),
-    )
-    for table, key in tables:
-        groups = groups.join(table, on=key, how="left", nulls_equal=True)
-    off = pl.col("off").fill_null(0.0)
-    seen = pl.coalesce("node_rate", "pool_rate", 0.0)
-    return groups.select(
-        *GROUP,
-        "octave",
-        "longest",
-        low=pl.coalesce("octave_low", "pool_low") + off,
-        high=pl.coalesce("octave_high", "pool_high") + off,
-        # The curve's own pace far out: a node that saw short prompts only saw no such rate.
-        fastest=pl.max_horizontal(seen, pl.when(pl.col("token") > 0).then(1 / pl.col("token"))),
-    )
+def rounded(values: Array, digits: int = 6) -> Array:
+    """Return values as they are shown: so many digits, and the same on every machine."""
+    return pl.Series(values, dtype=pl.Float64).round_sig_figs(digits).to_numpy()
 
 
-def tests(rows: pl.DataFrame, model: Expectation) -> pl.DataFrame:
-    """Return rows with ``expected``, widths, and how many widths off they are to both sides.
-
-    ``fast_z`` and ``slow_z`` are these; ``low`` and ``high`` are the widths, which are wider
-    where no such length was seen. ``beyond`` says that the time is by the factor faster than
-    expected, and than any rate seen.
+def widths(rows: Expected, limits: Limits) -> tuple[Array, Array]:
+    """Return the widths to both sides, which are wider where no such length was seen.
 
     Times of short prompts are wide upwards, since they wait for their batch: they say nothing
     of long ones, so each length has a width of its own.
     """
-    known = expected(rows, model.curves)
-    table = groups_of(known).join(model.limits, on=GROUP, nulls_equal=True)
-    table = table.select(pl.all().exclude(GROUP), at=_place("group", pl.col("octave"))).sort("at")
-    place = known.select(_place("group", bin_of(pl.col("uncached"), 0))).to_series().to_numpy()
-    row = np.searchsorted(table["at"].to_numpy(), place)
-    low, high, longest, fastest = (
-        table[name].cast(pl.Float64).to_numpy()[row]
-        for name in ("low", "high", "longest", "fastest")
-    )
-    work, ms = (known[name].cast(pl.Float64).to_numpy() for name in ("uncached", "ms"))
-    reach = _beyond(work, longest)
-    low, high = np.sqrt(low**2 + reach), np.sqrt(high**2 + reach)
-    curve = known["expected"].to_numpy()
-    off = np.log(ms / curve)
-    beyond = (ms * FACTOR < curve) & (work > FACTOR * fastest * ms)
-    columns = {"low": low, "high": high, "fast_z": -off / low, "slow_z": off / high}
-    return known.with_columns(
-        **{name: pl.Series(values) for name, values in columns.items()}, beyond=pl.Series(beyond)
-    )
+    octave = octave_of(rows.block.uncached)
+    low, high = limits.low[rows.group, octave], limits.high[rows.group, octave]
+    longest = limits.longest[rows.group]
+    far = np.flatnonzero(rows.block.uncached > longest)
+    reach = _beyond(rows.block.uncached[far], longest[far])
+    for width in (low, high):
+        width[far] = np.sqrt(width[far] ** 2 + reach)
+    return low, high
 
 
-def _place(group: str, octave: pl.Expr) -> pl.Expr:
-    return pl.col(group).cast(pl.Int64) * OCTAVES + octave
-
-
-def _beyond(work: Array, longest: Array) -> Array:
+def _beyond(work: Integers, longest: Array) -> Array:
     """Return the square of what is added for lengths that were not seen."""
-    octaves = np.log2(work / np.where(longest > 0, longest, np.nan)).clip(min=0)
+    octaves = np.log2(work / np.where(longest > 0, longest, np.nan))
     found: Array = (_PER_OCTAVE * np.where(np.isnan(octaves), _UNSEEN, octaves)) ** 2
+    return found
+
+
+def beyond(rows: Expected, limits: Limits) -> Flags:
+    """Return which are by the factor faster than expected, and than any rate seen."""
+    work, ms = rows.block.uncached, rows.block.ms
+    found: Flags = (ms * FACTOR < rows.curve) & (work > FACTOR * limits.fastest[rows.group] * ms)
     return found

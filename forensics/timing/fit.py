@@ -59,36 +59,41 @@ def fit(uncached: Array, cached: Array, ms: Array, weight: Array) -> Curve | Non
 def _start(parts: Array, ms: Array, weight: Array, uncached: Array) -> Array | None:
     """Return the best of the curves that go through some points exactly."""
     order = np.lexsort((ms, parts[:, 2], uncached))
-    picked = order[np.unique(np.linspace(0, len(order) - 1, _REPRESENTATIVES).astype(np.int64))]
-    found = [
-        solved
-        for part in _PARTS
-        for rows in combinations(picked, len(part))
-        if (solved := _through(parts[list(rows)], ms[list(rows)], part)) is not None
+    picked = order[
+        np.linspace(0, len(order) - 1, min(len(order), _REPRESENTATIVES)).astype(np.int64)
     ]
-    if not found:
+    candidates = np.concatenate([_through(parts[picked], ms[picked], part) for part in _PARTS])
+    if not len(candidates):
         return None
-    candidates = np.array(found)
-    off = np.abs(np.log(candidates @ parts.T) - np.log(ms))
-    # Sums in one order: a product of matrices may add in another on another machine.
+    off = np.abs(np.log(_at(candidates.T[:, :, None], parts)) - np.log(ms))
     best: Array = candidates[int(np.argmin((np.minimum(off, _CAP) * weight).sum(axis=1)))]
     return best
 
 
-def _through(parts: Array, ms: Array, part: tuple[int, ...]) -> Array | None:
-    matrix = parts[:, part]
-    if abs(np.linalg.det(matrix)) < 1e-12:
-        return None
-    solved = np.zeros(3)
-    solved[list(part)] = np.linalg.solve(matrix, ms)
-    positive = bool((solved >= 0).all()) and bool(solved.any())
-    return solved if positive else None
+def _at(curve: Array, parts: Array) -> Array:
+    """Return the expected milliseconds, with sums in one order.
+
+    A product of matrices may add in another order on another machine, and starts threads.
+    """
+    fixed, token, pair = curve
+    expected: Array = fixed * parts[:, 0] + token * parts[:, 1] + pair * parts[:, 2]
+    return expected
+
+
+def _through(parts: Array, ms: Array, part: tuple[int, ...]) -> Array:
+    """Return the curves of some parts through each choice of as many points, none below zero."""
+    chosen = np.array(list(combinations(range(len(ms)), len(part))), dtype=np.int64)
+    matrices = parts[chosen.reshape(-1, len(part), 1), part]
+    sound = np.abs(np.linalg.det(matrices)) >= 1e-12
+    solved = np.zeros((int(sound.sum()), 3))
+    solved[:, part] = np.linalg.solve(matrices[sound], ms[chosen[sound]][..., None])[..., 0]
+    return solved[(solved >= 0).all(axis=1) & solved.any(axis=1)]
 
 
 def _refined(curve: Array, parts: Array, ms: Array, weight: Array) -> Array:
     """Fit again and again with weights that fall to nothing for points far off."""
     for _ in range(_ROUNDS):
-        expected = parts @ curve
+        expected = _at(curve, parts)
         off = np.log(ms) - np.log(expected)
         reach = max(0.3, 4.685 * 1.4826 * _median(np.abs(off), weight))
         near = np.clip(1 - (off / min(reach, 2 * _CAP)) ** 2, 0, None) ** 2
@@ -101,8 +106,8 @@ def _refined(curve: Array, parts: Array, ms: Array, weight: Array) -> Array:
 
 def _least_squares(parts: Array, values: Array, weight: Array) -> Array | None:
     """Solve for the three parts, none below zero: of all choices of parts the best that is."""
-    best, least = None, np.inf
-    for part in _PARTS:
+    found: list[tuple[float, Array]] = []
+    for part in reversed(_PARTS):
         own = parts[:, part]
         weighed = own * weight[:, None]
         square = (weighed[:, :, None] * own[:, None, :]).sum(axis=0)
@@ -110,10 +115,11 @@ def _least_squares(parts: Array, values: Array, weight: Array) -> Array | None:
             continue
         solved = np.zeros(3)
         solved[list(part)] = np.linalg.solve(square, (weighed * values[:, None]).sum(axis=0))
-        left = float(np.sum(weight * (parts @ solved - values) ** 2))
-        if (solved >= 0).all() and left < least and (parts @ solved > 0).all():
-            best, least = solved, left
-    return best
+        if (solved >= 0).all() and (_at(solved, parts) > 0).all():
+            found.append((float(np.sum(weight * (_at(solved, parts) - values) ** 2)), solved))
+            if len(part) == len(solved):
+                break  # No choice of fewer parts lies nearer.
+    return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def _median(values: Array, weight: Array) -> float:

@@ -12,6 +12,12 @@ from forensics.timing.bins import bin_of, low_of
 BITS = 1
 """Cells an octave, as a power of two, both ways."""
 LONE = {"timing_fast": "too fast, in no cluster", "timing_slow": "slow, in no cluster"}
+CELLS: dict[str, pl.DataType] = {
+    "tokens": pl.Int64(),
+    "ms": pl.Float64(),
+    "kind": pl.String(),
+    **dict.fromkeys(("requests", "fast", "slow"), pl.Int64()),
+}
 _CELL = ("tokens", "ms", "kind")
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from forensics.timing.bins import bin_of, middle_of
 
 _BITS = 4
+_MANTISSA = 2**52
 HOUR_US = 3_600_000_000
 """An hour, in microseconds."""
 LONG_CONTEXT_TOKENS = 131_072
@@ -30,10 +31,15 @@ def hour_of(micros: pl.Expr) -> pl.Expr:
 
 def bucket_of(tokens: pl.Expr) -> pl.Expr:
     """Return the largest power of two that is not larger, exactly (null for none)."""
-    value = tokens.cast(pl.Float64).log(2).floor().cast(pl.Int64)
-    low = pl.lit(2, dtype=pl.Int64).pow(value)
-    low = pl.when(low > tokens).then(low // 2).when(low * 2 <= tokens).then(low * 2).otherwise(low)
-    return pl.when(tokens > 0).then(low)
+    exponent = tokens.cast(pl.Float64).reinterpret(dtype=pl.UInt64) // _MANTISSA
+    low = (
+        (exponent * _MANTISSA)
+        .reinterpret(dtype=pl.Float64)
+        .cast(pl.Int64, strict=False)
+        .fill_null(2**62)
+    )
+    # What was too long for a float of 64 bits may have been rounded up to the next power.
+    return pl.when(tokens > 0).then(pl.when(low > tokens).then(low // 2).otherwise(low))
 
 
 _DAY = day_of(pl.col("received_at")).alias("day")
@@ -68,11 +74,7 @@ def histogram(requests: pl.DataFrame, period: pl.Expr = _DAY) -> pl.DataFrame:
 def p5(counts: pl.DataFrame) -> pl.DataFrame:
     """Return period, ``low, requests, p5_ms``: the middle of the bin that holds the percentile."""
     key = [name for name in counts.columns if name not in ("bin", "requests")]
-    ranked = counts.sort(*key, "bin").with_columns(
-        seen=pl.col("requests").cum_sum().over(key, order_by="bin"),
-        total=pl.col("requests").sum().over(key),
-    )
-    reached = ranked.filter(pl.col("seen") * 20 >= pl.col("total"))
-    first = reached.group_by(key).agg(pl.col("bin").min(), pl.col("total").first())
-    middle = middle_of(pl.col("bin"), _BITS).alias("p5_ms")
-    return first.select(*key, pl.col("total").alias("requests"), middle).sort(key)
+    requests = pl.col("requests")
+    reached = pl.col("bin").filter(requests.cum_sum() * 20 >= requests.sum()).first()
+    first = counts.sort(*key, "bin").group_by(key).agg(requests.sum(), p5_ms=reached)
+    return first.with_columns(middle_of(pl.col("p5_ms"), _BITS)).sort(key)

@@ -9,86 +9,114 @@ request whose cached tokens are not known is never tested.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 import polars as pl
 
-from forensics.timing.bins import bin_of, low_of
-from forensics.timing.expected import expectation, tests
+from forensics.timing import blocks
+from forensics.timing.band import Band
+from forensics.timing.bins import Integers
+from forensics.timing.blocks import Blocks, Flags
+from forensics.timing.expected import Expectation, Expected, beyond, expectation, rounded, widths
 from forensics.timing.fit import Array
-from forensics.timing.spread import FACTOR
+from forensics.timing.spread import Limits
+from forensics.timing.widths import FACTOR
 
 FALSE_DISCOVERIES = 0.001
 """Expected share of false ones among the requests called too fast, and among the slow ones."""
+CANDIDATE = NormalDist().inv_cdf(1 - FALSE_DISCOVERIES)
+"""No smaller score is ever significant."""
 SCORES = ("expected_prefill_ms", "timing_ratio", "timing_fast", "timing_slow")
 
 
 @dataclass(frozen=True)
 class Scored:
-    """``_row`` and :data:`SCORES` of the rows that could be tested, and where times lie.
+    """:data:`SCORES` of each request, null where it was not tested, and where times lie.
 
-    ``band`` has for each half octave of tokens to compute, from ``tokens`` on, between which
-    ``least_ms`` and ``most_ms`` honest times of any node are expected.
+    ``band`` is that of :mod:`forensics.timing.band`.
     """
 
-    rows: pl.DataFrame
+    columns: pl.DataFrame
     band: pl.DataFrame
 
 
-def score(rows: pl.DataFrame) -> Scored:
-    """Return the scores of the rows that could be tested.
+@dataclass(frozen=True)
+class Judged:
+    """What was ``expected``, and the row numbers of those that are too ``fast`` and ``slow``."""
+
+    expected: Expectation
+    fast: Integers
+    slow: Integers
+
+
+def score(rows: pl.DataFrame, size: int) -> Scored:
+    """Return the scores of requests.
 
     Args:
-        rows: of :func:`forensics.timing.work.timed`.
+        rows: those that are timed, of :func:`forensics.timing.work.timed`.
+        size: how many requests there are, timed or not.
     """
-    known = rows.filter(pl.col("uncached").is_not_null())
-    tested = tests(known, expectation(lambda: [known]))
-    least = Least.of(tested["fast_z"], tested["slow_z"], tested.height)
-    found = tested.select(
-        "_row",
-        expected_prefill_ms="expected",
-        timing_ratio=pl.col("ms") / pl.col("expected"),
-        **least.flags(),
-    )
-    return Scored(found, _band(tested))
+    parts = list(blocks.of(rows))
+    judged = judge(lambda: parts)
+    expected, ratio = np.full((2, size), np.nan)
+    band = Band()
+    for known, limits in judged.expected.all(parts):
+        curve, row = rounded(known.curve), known.block.row
+        expected[row], ratio[row] = curve, known.block.ms / curve
+        band.add(known.block.uncached, curve, *widths(known, limits))
+    flags = np.zeros((2, size), dtype=np.bool_)
+    for flag, found in zip(flags, (judged.fast, judged.slow), strict=True):
+        flag[found] = True
+    columns = pl.DataFrame(dict(zip(SCORES, (expected, ratio, *flags), strict=True)))
+    tested = pl.col("expected_prefill_ms").is_not_nan()
+    return Scored(columns.select(pl.when(tested).then(pl.col(SCORES))), band.table())
 
 
-@dataclass(frozen=True)
-class Least:
-    """From which score on a request is too fast, and from which it is slow."""
-
-    fast: float
-    slow: float
-
-    @classmethod
-    def of(cls, fast: pl.Series, slow: pl.Series, tested: int) -> Least:
-        """Return the least scores; ``fast`` and ``slow`` need hold only those from CANDIDATE."""
-        return cls(discovered(fast.to_numpy(), tested), discovered(slow.to_numpy(), tested))
-
-    def flags(self) -> dict[str, pl.Expr]:
-        """Return ``timing_fast`` and ``timing_slow`` of tested rows."""
-        late = pl.col("ms") > FACTOR * pl.col("expected")
-        return {
-            "timing_fast": (pl.col("fast_z") >= self.fast) & pl.col("beyond"),
-            "timing_slow": (pl.col("slow_z") >= self.slow) & late,
-        }
+def judge(parts: Blocks) -> Judged:
+    """Find the rows that are too fast or slow; they are read three times, and few are kept."""
+    model = expectation(parts)
+    fast, slow = _Side(), _Side()
+    tested = 0
+    for rows, limits in model.all(parts()):
+        tested += len(rows.curve)
+        far = _far(rows, limits)
+        ms, row = far.block.ms, far.block.row
+        off = np.log(ms / far.curve)
+        low, high = widths(far, limits)
+        fast.add(-off / low, beyond(far, limits), row)
+        slow.add(off / high, ms > FACTOR * far.curve, row)
+    return Judged(model, fast.found(tested), slow.found(tested))
 
 
-BAND_BITS = 1
-_BAND_WIDTHS = 3.0
+def _far(rows: Expected, limits: Limits) -> Expected:
+    """Return the rows whose score can be significant at all, with the curve as it is shown."""
+    least = math.exp(-CANDIDATE * limits.least)
+    ratio = rows.block.ms / rows.curve
+    far = rows.kept(np.flatnonzero((ratio <= least) | (ratio * least >= 1)))
+    return replace(far, curve=rounded(far.curve))
 
 
-def _band(tested: pl.DataFrame) -> pl.DataFrame:
-    expected, reach = pl.col("expected"), _BAND_WIDTHS
-    band = tested.group_by(bin=bin_of(pl.col("uncached"), BAND_BITS)).agg(
-        pl.len().cast(pl.Int64).alias("requests"),
-        least_ms=(expected * (-reach * pl.col("low")).exp()).min().round_sig_figs(4),
-        most_ms=(expected * (reach * pl.col("high")).exp()).max().round_sig_figs(4),
-    )
-    band = band.with_columns(tokens=low_of(pl.col("bin"), BAND_BITS).cast(pl.Int64))
-    return band.select("tokens", "requests", "least_ms", "most_ms").sort("tokens")
+class _Side:
+    """Scores to one side that may be significant, and the rows that are flagged if they are."""
+
+    def __init__(self) -> None:
+        self._scores: list[Array] = [np.zeros(0)]
+        self._own: list[Array] = [np.zeros(0)]
+        self._rows: list[Integers] = [np.zeros(0, dtype=np.int64)]
+
+    def add(self, score: Array, flagged: Flags, row: Integers) -> None:
+        """Add rows with their scores; ``flagged`` are those that significance alone holds back."""
+        candidate = score >= CANDIDATE
+        self._scores.append(score[candidate])
+        self._own.append(score[candidate & flagged])
+        self._rows.append(row[candidate & flagged])
+
+    def found(self, tested: int) -> Integers:
+        """Return the flagged rows of so many that were tested."""
+        least = discovered(np.concatenate(self._scores), tested)
+        return np.concatenate(self._rows)[np.concatenate(self._own) >= least]
 
 
 def discovered(scores: Array, tested: int | None = None, rate: float = FALSE_DISCOVERIES) -> float:
@@ -108,7 +136,3 @@ def discovered(scores: Array, tested: int | None = None, rate: float = FALSE_DIS
     place = np.arange(1, len(candidates) + 1)
     found = np.flatnonzero(chance <= rate * place / tested) if tested else place[:0]
     return float(candidates[found[-1]]) if len(found) else math.inf
-
-
-CANDIDATE = NormalDist().inv_cdf(1 - FALSE_DISCOVERIES)
-"""No smaller score is ever significant."""

@@ -6,90 +6,97 @@ order, to the same result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from forensics.timing.bins import bin_of, counted, middle_of
-from forensics.timing.work import GROUP, groups_of, together
+from forensics.timing.bins import ONE, Integers, bins_of, middles_of
+from forensics.timing.blocks import Block
+from forensics.timing.counts import Counter, Tally, merged, numbered, reached, runs
+from forensics.timing.fit import Array
 
 _WORK_BITS, _CACHED_BITS, TIME_BITS = 2, 0, 4
 """Bins an octave, as powers of two: of uncached tokens, of cached tokens, of milliseconds."""
-_CELL = ("uncached_bin", "cached_bin")
-_SUMS = ("requests", "uncached", "cached")
-
-
-def sketch(rows: pl.DataFrame) -> pl.DataFrame:
-    """Count rows of :func:`forensics.timing.work.timed` whose work is known.
-
-    The sums of a cell stand in a row of their own, whose time is none.
-    """
-    known = rows.filter(pl.col("uncached").is_not_null())
-    cached = pl.when(pl.col("cached") > 0).then(bin_of(pl.col("cached"), _CACHED_BITS)).otherwise(0)
-    cell = (pl.col("group") * _UNCACHED + bin_of(pl.col("uncached"), _WORK_BITS)) * _CACHED + cached
-    binned = known.select("uncached", "cached", cell=cell, time=bin_of(pl.col("ms"), TIME_BITS))
-    found = pl.concat([_times(binned), _sums(binned)], how="diagonal")
-    found = found.with_columns(pl.col(_SUMS).fill_null(0)).sort("key")
-    return _named(found, groups_of(known))
-
-
-def _named(found: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Turn ``key`` back into the names and bins that it was made of."""
-    cell = pl.col("key") // _TIMES
-    opened = found.select(
-        group=(cell // (_UNCACHED * _CACHED)).cast(pl.UInt32),
-        uncached_bin=cell // _CACHED % _UNCACHED,
-        cached_bin=cell % _CACHED,
-        time_bin=pl.col("key") % _TIMES,
-        **{name: pl.col(name) for name in _SUMS},
-    )
-    joined = opened.join(groups, on="group", how="left", maintain_order="left")
-    return joined.select(*GROUP, *_CELL, "time_bin", *_SUMS)
-
-
-_UNCACHED, _CACHED, _TIMES = 2**10, 2**8, 2**12
+_UNCACHED, _CACHED, _TIMES = 2**8, 2**6, 2**12
 """More than there are bins of each."""
 
 
-def _times(binned: pl.DataFrame) -> pl.DataFrame:
-    keys = binned.select(pl.col("cell") * _TIMES + pl.col("time")).to_series().to_numpy()
-    found, requests = counted(keys)
-    return pl.DataFrame({"key": found, "requests": requests.astype(np.int64)})
+class Sketch:
+    """How many requests took which time, by group and cell of work, and the tokens of a cell."""
 
+    def __init__(self) -> None:
+        self._times, self._tokens = Counter(), Tally()
 
-def _sums(binned: pl.DataFrame) -> pl.DataFrame:
-    sums = binned.group_by("cell").agg(pl.col("uncached").sum(), pl.col("cached").sum())
-    return sums.select("uncached", "cached", key=pl.col("cell") * _TIMES)
+    def add(self, block: Block, group: Integers) -> None:
+        """Count the rows of a block; ``group`` is the number of each one's group."""
+        cell = _cell(block, group)
+        self._times.add(cell * _TIMES + bins_of(block.ms, TIME_BITS))
+        cells, place = numbered(cell)
+        sums = (np.bincount(place, tokens) for tokens in (block.uncached, block.cached))
+        self._tokens.add(cells, *(one.astype(np.int64) for one in sums))
 
+    def cells(self, pools: Integers | None = None) -> Cells:
+        """Return the cells of each group, or of each pool.
 
-def merge(sketches: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add sketches up; the order does not matter."""
-    rows, groups = together(sketches)
-    cell = (pl.col("group").cast(pl.Int64) * _UNCACHED + pl.col("uncached_bin")) * _CACHED
-    key = (cell + pl.col("cached_bin")) * _TIMES + pl.col("time_bin")
-    summed = rows.select(*_SUMS, key=key).group_by("key").agg(pl.col(_SUMS).sum())
-    return _named(summed.sort("key"), groups)
-
-
-def cells(counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return one row per cell of work: ``requests``, mean ``uncached``, ``cached``, median ``ms``.
-
-    Args:
-        counts: a sketch.
-        by: columns of the group that are kept apart; nodes are pooled without theirs.
-    """
-    key = [*by, *_CELL]
-    merged = counts.group_by(*key, "time_bin").agg(pl.col(name).sum() for name in _SUMS)
-    requests = pl.col("requests")
-    found = (
-        merged.sort("time_bin")
-        .group_by(key)
-        .agg(
-            requests.sum(),
-            pl.col("uncached").sum() / requests.sum(),
-            pl.col("cached").sum() / requests.sum(),
-            pl.col("time_bin").filter(requests.cum_sum() * 2 >= requests.sum()).first(),
+        Args:
+            pools: the number of each group's pool.
+        """
+        keys, requests = self._times.total()
+        cells, uncached, cached = self._tokens.total()
+        if pools is not None:
+            keys, requests = merged(_owned(keys, pools, _TIMES), requests)
+            cells, uncached, cached = merged(_owned(cells, pools, 1), uncached, cached)
+        first = runs(keys // _TIMES)
+        middle = keys[reached(first, requests, 0.5)] % _TIMES
+        number = np.add.reduceat(requests, first)
+        return Cells(
+            owner=cells // (_UNCACHED * _CACHED),
+            requests=number,
+            uncached=uncached / number,
+            cached=cached / number,
+            ms=middles_of(middle, TIME_BITS),
         )
-    )
-    return found.with_columns(ms=middle_of(pl.col("time_bin"), TIME_BITS)).sort(key)
+
+
+def _cell(block: Block, group: Integers) -> Integers:
+    work = bins_of(block.uncached, _WORK_BITS) - ONE * 2**_WORK_BITS
+    # Nothing cached falls below the bin of one token.
+    cached = np.maximum(bins_of(block.cached, _CACHED_BITS) - (ONE - 1), 0)
+    cell: Integers = (group * _UNCACHED + work) * _CACHED + cached
+    return cell
+
+
+def _owned(keys: Integers, owner: Integers, each: int) -> Integers:
+    size = _UNCACHED * _CACHED * each
+    owned: Integers = owner[keys // size] * size + keys % size
+    return owned
+
+
+@dataclass(frozen=True)
+class Cells:
+    """One place for each cell of work: ``requests``, mean tokens, median milliseconds.
+
+    They are sorted by ``owner``, uncached and cached tokens.
+    """
+
+    owner: Integers
+    requests: Integers
+    uncached: Array
+    cached: Array
+    ms: Array
+
+    def apart(self) -> Iterator[tuple[int, Cells]]:
+        """Yield each owner and its cells."""
+        first = runs(self.owner)
+        for start, end in zip(first, [*first[1:], len(self.owner)], strict=True):
+            yield int(self.owner[start]), self._slice(slice(start, end))
+
+    def _slice(self, part: slice) -> Cells:
+        return Cells(
+            self.owner[part],
+            self.requests[part],
+            self.uncached[part],
+            self.cached[part],
+            self.ms[part],
+        )

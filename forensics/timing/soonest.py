@@ -116,6 +116,8 @@ def pools(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     """Return the prefill epochs whose pool and window are known; a pool too small fires."""
     pool, window = pl.col("pool_tokens"), pl.col("context_tokens")
     known = epochs.filter((pl.col("role") == "prefill") & pool.is_not_null() & window.is_not_null())
+    if not known.height:
+        return pl.DataFrame(schema=_UNITS)
     rows = requests.select("received_at", "prefill_node", "tier").with_row_index("_row")
     found = in_force(rows, epochs, "prefill_node", {"node": "node", "effective_at": "at"})
     held = found.join(rows.select("_row", bad=_BAD), on="_row").group_by("node", "at")
@@ -127,6 +129,8 @@ def pools(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
 def hours(requests: pl.DataFrame) -> pl.DataFrame:
     """Return the hours of each long-context bucket that the alarm could judge, at their end."""
     judged = foreseen(requests).filter(pl.col("long_context") & pl.col("usual_ms").is_not_null())
+    if not judged.height:
+        return pl.DataFrame(schema=_UNITS)
     lows = judged["low"].unique()
     held = (
         requests.select(HOUR, _BAD.alias("bad"), low=bucket_of(pl.col("prompt_tokens")))

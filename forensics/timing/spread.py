@@ -9,152 +9,146 @@ Nor does the rate of a prompt over the limit count: what is looked for is among 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from forensics.timing.bins import bin_of, counted, middle_of
-from forensics.timing.work import GROUP, POOL, groups_of, together
+from forensics.timing.bins import ONE, Integers, bins_of
+from forensics.timing.blocks import Block
+from forensics.timing.counts import Counter
+from forensics.timing.fit import Array
+from forensics.timing.widths import FACTOR, RATIO_BITS, RATIOS, Widths, plausible, widths
 
-FACTOR = 3.0
-"""Too fast is by this factor at least: faster than expected, and than any rate seen."""
-_RATIO_BITS = 5
-_FLOOR = 0.05
-"""Least width, in natural logarithms: a bin's own."""
 _ENOUGH = 20
 _SEEN = 5
 _OWN_RATE = 500
 """From so many requests on a node is held against its own rates, else against its model's."""
-_MOST_BIAS = 0.7
-_LOW, _HIGH = (0.20, 0.8416), (0.90, 1.2816)
-"""Quantiles, and how many widths of a normal distribution they lie from the middle."""
+_OCTAVES = 2**6
+"""More than there are."""
 
 
-def residuals(rows: pl.DataFrame) -> pl.DataFrame:
-    """Count rows with ``expected`` by group, octave of work and ratio.
+def octave_of(tokens: Integers) -> Integers:
+    """Return the octave of positive tokens: 0 of one token."""
+    return bins_of(tokens, 0) - ONE
 
-    Of each group and octave, ``rate`` is the most tokens a millisecond and ``longest`` the most
-    tokens, among the plausible ones.
+
+@dataclass(frozen=True)
+class Limits:
+    """What the time of a request is held against.
+
+    By group and octave of work the widths ``low`` and ``high`` in natural logarithms; by group
+    the ``longest`` prompt seen, 0 for none, and the ``fastest`` rate, in tokens a millisecond.
+    ``least`` is the least width of any that was seen.
     """
-    ratio = bin_of(pl.col("ms") / pl.col("expected"), _RATIO_BITS)
-    at = pl.col("group").cast(pl.Int64) * OCTAVES + bin_of(pl.col("uncached"), 0)
-    binned = rows.select("uncached", "ms", "over", at=at, ratio_bin=ratio)
-    keys, requests = counted(
-        binned.select(pl.col("at") * _RATIOS + pl.col("ratio_bin")).to_series().to_numpy()
-    )
-    counts = pl.DataFrame(
-        {
-            "at": keys // _RATIOS,
-            "ratio_bin": keys % _RATIOS,
-            "requests": requests.astype(np.int64),
-        }
-    )
-    found = counts.join(_extremes(binned), on="at", how="left").with_columns(
-        group=(pl.col("at") // OCTAVES).cast(pl.UInt32), octave=pl.col("at") % OCTAVES
-    )
-    named = found.drop("at").join(groups_of(rows), on="group").drop("group")
-    return named.select(*GROUP, "octave", "ratio_bin", "requests", "rate", "longest")
+
+    low: Array
+    high: Array
+    longest: Array
+    fastest: Array
+    least: float
 
 
-OCTAVES = 2**8
-_RATIOS = 2**13
-"""More than there are bins of each."""
+class Residuals:
+    """Counts by group, octave and ratio; largest rate and most tokens of the plausible ones."""
+
+    def __init__(self, groups: int) -> None:
+        self._counts = Counter()
+        self._rate, self._longest = np.zeros((2, groups * _OCTAVES))
+
+    def add(self, block: Block, group: Integers, expected: Array) -> None:
+        """Count the rows of a block by what was expected of each."""
+        at = group * _OCTAVES + octave_of(block.uncached)
+        ratio = bins_of(block.ms / expected, RATIO_BITS)
+        self._counts.add(at * RATIOS + ratio)
+        rate = np.where(block.over, 0.0, block.uncached / block.ms)
+        rate, longest = (np.where(plausible(ratio), one, 0.0) for one in (rate, block.uncached))
+        np.maximum.at(self._rate, at, rate)
+        np.maximum.at(self._longest, at, longest)
+
+    def limits(self, pools: Integers, curves: Array) -> Limits:
+        """Return what the rows are held against.
+
+        Args:
+            pools: the number of each group's pool.
+            curves: the three parts of each group's curve.
+        """
+        keys, requests = self._counts.total()
+        at, ratio = np.divmod(keys, RATIOS)
+        group, octave = np.divmod(at, _OCTAVES)
+        size = int(pools.max()) + 1
+        near = np.flatnonzero(plausible(ratio))
+        place = pools[group[near]] * _OCTAVES + octave[near]
+        length = widths(place, ratio[near], requests[near], size * _OCTAVES)
+        pool = widths(pools[group], ratio, requests, size)
+        node = widths(group, ratio, requests, len(pools))
+        off = _off(node)[:, None]
+        low, high = (
+            _forward(own, length.requests, shared)
+            for own, shared in (
+                (length.low + length.bias, pool.low),
+                (length.high + length.bias, pool.high),
+            )
+        )
+        low, high = low[pools] + off, high[pools] + off
+        return Limits(
+            low=low,
+            high=high,
+            longest=_longest(self._longest, length.requests, pools)[pools],
+            fastest=self._fastest(node, pools, curves),
+            least=float(np.minimum(low, high)[group, octave].min()),
+        )
+
+    def _fastest(self, node: Widths, pools: Integers, curves: Array) -> Array:
+        """The largest rate seen, but no less than the largest that the curve expects.
+
+        A node that saw short prompts only saw no such rate.
+        """
+        own = self._rate.reshape(-1, _OCTAVES).max(axis=1)
+        shared = np.zeros(len(pools))
+        np.maximum.at(shared, pools, own)
+        seen = np.where((node.requests >= _OWN_RATE) & (own > 0), own, shared[pools])
+        return np.maximum(seen, _largest(curves))
 
 
-def _extremes(binned: pl.DataFrame) -> pl.DataFrame:
-    rate = pl.when(~pl.col("over")).then(pl.col("uncached") / pl.col("ms"))
-    return (
-        _plausible(binned)
-        .select("at", rate=rate, longest="uncached")
-        .group_by("at")
-        .agg(pl.col("rate", "longest").max())
-    )
+def _largest(curves: Array) -> Array:
+    """Return the largest rate of each curve, where the fixed part and attention weigh the same.
 
-
-def merge(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Add counts up; the order does not matter."""
-    key = ["group", "octave"]
-    rows, groups = together(parts)
-    summed = rows.group_by(*key, "ratio_bin").agg(
-        pl.col("requests").sum(), pl.col("rate", "longest").max()
-    )
-    whole = summed.with_columns(pl.col("rate", "longest").max().over(key)).sort(*key, "ratio_bin")
-    named = whole.join(groups, on="group", how="left", maintain_order="left")
-    return named.select(*GROUP, "octave", "ratio_bin", "requests", "rate", "longest")
-
-
-def of_octaves(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return ``octave_low`` and ``octave_high``, the widths at a length, by pool and octave.
-
-    An octave with few plausible requests has those of the next shorter one that has more.
+    Without attention it is reached far out, and 0 stands for a curve whose rate has no end.
     """
-    key = [*POOL, "octave"]
-    found = _widths(_plausible(counts), key)
-    bias = pl.col("middle").abs().clip(upper_bound=_MOST_BIAS)
-    known = found.filter(pl.col("requests") >= _ENOUGH).select(
-        *key, octave_low=pl.col("low") + bias, octave_high=pl.col("high") + bias
-    )
-    every = counts.select(key).unique().sort(key)
-    joined = every.join(known, on=key, how="left", nulls_equal=True, maintain_order="left")
-    return joined.with_columns(pl.col("octave_low", "octave_high").forward_fill().over(POOL))
+    fixed, token, pair = curves.T
+    least = token + np.sqrt(2 * fixed * pair)
+    found: Array = np.divide(1, least, out=np.zeros(len(least)), where=least > 0)
+    return found
 
 
-def of_pools(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return each pool's widths, largest rate and the length up to which it was seen."""
-    plausible = _plausible(counts)
-    by_octave = plausible.group_by(*POOL, "octave").agg(
-        pl.col("requests").sum(), pl.col("longest").max()
-    )
-    seen = by_octave.filter(pl.col("requests") >= _SEEN).group_by(POOL)
-    rates = plausible.group_by(POOL).agg(pool_rate=pl.col("rate").max())
-    widths = _widths(counts, POOL).select(*POOL, pool_low="low", pool_high="high")
-    return widths.join(rates, on=POOL, how="left", nulls_equal=True).join(
-        seen.agg(pl.col("longest").max()), on=POOL, how="left", nulls_equal=True
-    )
+def _longest(tokens: Array, plausible: Integers, pools: Integers) -> Array:
+    """Return the most tokens of each pool in octaves with some plausible requests."""
+    found = np.zeros(len(plausible))
+    octaves = np.arange(_OCTAVES)
+    np.maximum.at(found, (pools[:, None] * _OCTAVES + octaves).ravel(), tokens)
+    longest: Array = np.where(plausible >= _SEEN, found, 0.0).reshape(-1, _OCTAVES).max(axis=1)
+    return longest
 
 
-def of_groups(counts: pl.DataFrame) -> pl.DataFrame:
-    """Return how far each node is ``off`` its curve, and its largest rate if it has enough.
+def _forward(widths: Array, requests: Integers, otherwise: Array) -> Array:
+    """Return widths by pool and octave: with few requests those of the next shorter that has more.
+
+    Where there is none, it is that of the pool.
+    """
+    known = (requests >= _ENOUGH).reshape(-1, _OCTAVES)
+    last = np.maximum.accumulate(np.where(known, np.arange(_OCTAVES), -1), axis=1)
+    filled = np.take_along_axis(widths.reshape(-1, _OCTAVES), last.clip(min=0), axis=1)
+    found: Array = np.where(last >= 0, filled, otherwise[:, None])
+    return found
+
+
+def _off(node: Widths) -> Array:
+    """Return how far each group is off its curve.
 
     Where one request in five is as fast as what is looked for, no curve fits that node: the
     cached tokens may be counted otherwise there. It is then off by its own width.
     """
-    rates = _plausible(counts).group_by(GROUP).agg(node_rate=pl.col("rate").max())
-    found = _widths(counts, GROUP).join(rates, on=GROUP, how="left", nulls_equal=True)
-    fits = pl.col("lower") >= -math.log(FACTOR)
-    enough = pl.col("requests") >= _ENOUGH
-    return found.select(
-        *GROUP,
-        off=pl.when(enough).then(pl.when(fits).then(pl.col("middle").abs()).otherwise("low")),
-        node_rate=pl.when(pl.col("requests") >= _OWN_RATE).then("node_rate"),
-    )
-
-
-def _plausible(counts: pl.DataFrame) -> pl.DataFrame:
-    return counts.filter(middle_of(pl.col("ratio_bin"), _RATIO_BITS) >= 1 / FACTOR)
-
-
-def _widths(counts: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return ``middle``, ``low`` and ``high`` of the log ratio: median and widths to both sides."""
-    key = list(by)
-    merged = counts.group_by(*key, "ratio_bin").agg(pl.col("requests").sum())
-    ranked = merged.sort("ratio_bin").with_columns(
-        log=middle_of(pl.col("ratio_bin"), _RATIO_BITS).log()
-    )
-    found = ranked.group_by(key).agg(
-        pl.col("requests").sum(),
-        middle=_quantile(0.5),
-        lower=_quantile(_LOW[0]),
-        upper=_quantile(_HIGH[0]),
-    )
-    middle = pl.col("middle")
-    return found.with_columns(
-        low=((middle - pl.col("lower")) / _LOW[1]).clip(lower_bound=_FLOOR),
-        high=((pl.col("upper") - middle) / _HIGH[1]).clip(lower_bound=_FLOOR),
-    ).sort(key)
-
-
-def _quantile(share: float) -> pl.Expr:
-    requests = pl.col("requests")
-    return pl.col("log").filter(requests.cum_sum() >= requests.sum() * share).first()
+    fits = node.lower >= -math.log(FACTOR)
+    enough = node.requests >= _ENOUGH
+    found: Array = np.where(enough, np.where(fits, np.abs(node.middle), node.low), 0.0)
+    return found

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from forensics.timing import clusters, grid
+from forensics.timing.band import Band
 from forensics.timing.scores import SCORES, score
 from forensics.timing.work import timed
 
@@ -39,30 +41,56 @@ def attach(
 ) -> tuple[pl.DataFrame, Timing]:
     """Add the scores and ``timing_cluster``; arguments as :func:`forensics.timing.work.timed`."""
     rows = timed(requests, observed, formats, epochs)
-    judged = score(rows)
-    scored = judged.rows
-    work = rows.select("_row", uncached_tokens="uncached").join(scored, on="_row", how="left")
-    numbered = requests.with_row_index("_row")
-    found = numbered.join(work, on="_row", how="left", maintain_order="left")
+    if not rows.height:
+        return requests.with_columns(
+            pl.lit(None, dtype).alias(n) for n, dtype in _ADDED.items()
+        ), _NO_TIMES
+    scored = score(rows, requests.height)
+    found = requests.with_row_index("_row").with_columns(
+        *scored.columns, _work(rows, requests.height).alias("uncached_tokens")
+    )
     formed = clusters.form(found)
     found = found.join(formed.members, on="_row", how="left", maintain_order="left")
-    columns = [*requests.columns, *SCORES, "timing_cluster"]
     times = Timing(
         clusters=formed.clusters,
-        sources=_sources(rows, scored),
-        band=judged.band,
+        sources=_sources(rows, scored.columns),
+        band=scored.band,
         grid=grid.count(found, formed.clusters),
     )
-    return found.select(columns), times
+    return found.select(*requests.columns, *SCORES, "timing_cluster"), times
 
 
-def _sources(rows: pl.DataFrame, scored: pl.DataFrame) -> pl.DataFrame:
-    tested = rows.select("_row", "source", "uncached").join(
-        scored.select("_row", tested=pl.lit(value=True)), on="_row", how="left"
-    )
-    counted = tested.group_by(pl.col("source").fill_null(UNKNOWN_SOURCE)).agg(
-        pl.len().cast(pl.Int64).alias("requests"),
-        pl.col("uncached").is_not_null().sum().cast(pl.Int64).alias("known"),
-        pl.col("tested").fill_null(value=False).sum().cast(pl.Int64).alias("tested"),
+_ADDED: dict[str, pl.DataType] = {
+    **dict.fromkeys(SCORES[:2], pl.Float64()),
+    **dict.fromkeys(SCORES[2:], pl.Boolean()),
+    "timing_cluster": pl.Int64(),
+}
+_COUNTS = dict.fromkeys(("requests", "known", "tested"), pl.Int64())
+_NO_TIMES = Timing(
+    clusters=pl.DataFrame(schema=clusters.CLUSTERS),
+    sources=pl.DataFrame(schema={"source": pl.String(), **_COUNTS}),
+    band=Band().table(),
+    grid=pl.DataFrame(schema=grid.CELLS),
+)
+
+
+def _work(rows: pl.DataFrame, size: int) -> pl.Series:
+    """Return the tokens that had to be computed for each request, null where they are not known."""
+    found = np.zeros(size, dtype=np.int64)
+    found[rows["_row"].to_numpy()] = rows["uncached"].fill_null(0).to_numpy()
+    tokens = pl.Series(found)
+    return tokens.set(tokens == 0, None)
+
+
+def _sources(rows: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+    tested = scores["timing_ratio"].gather(rows["_row"]).is_not_null()
+    counted = (
+        rows.with_columns(tested=tested)
+        .group_by(pl.col("source").fill_null(UNKNOWN_SOURCE))
+        .agg(
+            pl.len().cast(pl.Int64).alias("requests"),
+            pl.col("uncached").is_not_null().sum().cast(pl.Int64).alias("known"),
+            pl.col("tested").sum().cast(pl.Int64).alias("tested"),
+        )
     )
     return counted.sort("source")

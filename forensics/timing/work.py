@@ -6,7 +6,7 @@ held. What prefill says it computed is not asked: of a placeholder it is one tok
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import polars as pl
 
@@ -21,11 +21,21 @@ POOL = GROUP[:2]
 SERVER = pl.col("prefill_node").str.replace(r"/[^/]*$", "")
 """The server of a prefill engine: what stands before the rank."""
 _MS = (1e-3, 1e9)
-_MOST_TOKENS = 2**40
+_MOST_TOKENS = 2**32
 """No figure outside of these is of a prefill; sums of those within fit 64 bits."""
 _NEEDS = ("prefill_ms", "prompt_tokens", "cached_tokens", "prefill_prompt_tokens", "prefill_tokens")
 _TOLD = pl.coalesce("cached_tokens", pl.col("prefill_prompt_tokens") - pl.col("prefill_tokens"))
 _PROMPT = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
+
+
+_TIMED: dict[str, pl.DataType] = {
+    "_row": pl.UInt32(),
+    **dict.fromkeys(("source", "model", "node"), pl.String()),
+    **dict.fromkeys(("since", "prompt", "cached", "uncached"), pl.Int64()),
+    "ms": pl.Float64(),
+    "over": pl.Boolean(),
+    "group": pl.UInt32(),
+}
 
 
 def timed(
@@ -48,6 +58,8 @@ def timed(
     """
     rows = ensure(requests, [*_NEEDS, "model", "decode_prompt_tokens"]).with_row_index("_row")
     rows = rows.filter(pl.col("prefill_ms").is_between(*_MS))
+    if not rows.height:
+        return pl.DataFrame(schema=_TIMED)
     wanted = ("_row", "handoff", "received_at", "assumed", "prefill_node", "model")
     over = (pl.col("limit_low") <= _PROMPT).fill_null(value=False)
     rows = rows.select(*wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD, over=over)
@@ -77,20 +89,6 @@ def grouped(rows: pl.DataFrame) -> pl.DataFrame:
     vary = [name for name in GROUP if rows[name].n_unique() > 1] or ["node"]
     groups = rows.select(vary).unique().sort(vary).with_row_index("group")
     return rows.join(groups, on=vary, how="left", nulls_equal=True, maintain_order="left")
-
-
-def together(parts: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return parts with the columns of :data:`GROUP` in one frame, and their groups.
-
-    The frame has ``group`` instead: numbers are put together faster than names.
-    """
-    groups = pl.concat([part.select(GROUP).unique() for part in parts]).unique().sort(GROUP)
-    groups = groups.with_row_index("group")
-    numbered = [
-        part.join(groups, on=GROUP, how="left", nulls_equal=True, maintain_order="left").drop(GROUP)
-        for part in parts
-    ]
-    return pl.concat(numbered), groups
 
 
 def groups_of(rows: pl.DataFrame) -> pl.DataFrame:

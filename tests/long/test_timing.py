@@ -27,23 +27,24 @@ def test_the_affected_are_probable_and_nobody_else(seed, tmp_path):
 
 SMALL = {"context_tokens": 65_536, "large_pool_tokens": 100_000}
 HARD = {
-    "pool of two chunks": {"pool_tokens": 16_384, **SMALL},
-    "busy batches": {"pool_tokens": 32_768, "law": replace(Law(), shared=0.8), **SMALL},
+    "pool of two chunks": ({"pool_tokens": 16_384, **SMALL}, 0.95),
+    "busy batches": ({"pool_tokens": 32_768, "law": replace(Law(), shared=0.8), **SMALL}, 0.98),
 }
+"""Each with the share that is found at the least."""
 
 
-@pytest.mark.parametrize("setting", HARD)
+@pytest.mark.parametrize(("setting", "least"), HARD.values(), ids=HARD)
 def test_where_a_placeholder_takes_a_third_of_a_prompt_some_stay_open_and_nobody_is_added(
-    setting, tmp_path
+    setting, least, tmp_path
 ):
     """It waits for the other prompts of its batch: up to a whole chunk of a pool of two or four."""
-    run = draw(TimingConfig(seed=1_024, requests=40_000, affected=0.025, **HARD[setting]))
+    run = draw(TimingConfig(seed=1_024, requests=40_000, affected=0.025, **setting))
     write(run, tmp_path)
     case = forensics.read_logs(tmp_path, incident=tmp_path / "incident.toml")
     rows = case.requests.polars()
     probable = set(rows.filter(tier="probable")["request_id"])
     assert probable <= run.affected
-    assert len(probable) >= 0.93 * len(run.affected)
+    assert len(probable) >= least * len(run.affected)
     assert run.affected <= probable | set(rows.filter(tier="possible")["request_id"])
 
 

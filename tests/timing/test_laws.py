@@ -8,7 +8,7 @@ from forensics.lab.timings import TimingConfig, draw, write
 
 @pytest.mark.parametrize(("seed", "affected"), [(1, 0.002), (2, 0.05)])
 def test_the_affected_are_probable_and_nobody_else(seed, affected, tmp_path):
-    run = draw(TimingConfig(seed=seed, requests=12_000, affected=affected))
+    run = draw(TimingConfig(seed=seed, requests=6_000, affected=affected))
     write(run, tmp_path)
     case = forensics.read_logs(tmp_path, incident=tmp_path / "incident.toml")
     rows = case.requests.polars()
@@ -20,8 +20,8 @@ def test_the_affected_are_probable_and_nobody_else(seed, affected, tmp_path):
 
 
 def test_heavy_caching_alone_makes_nobody_too_fast(tmp_path):
-    run = draw(TimingConfig(seed=3, requests=30_000, affected=0, cached_share=0.9))
+    run = draw(TimingConfig(seed=3, requests=10_000, affected=0, cached_share=0.9))
     write(run, tmp_path)
     rows = forensics.read_logs(tmp_path).analysis.requests
-    assert rows["timing_fast"].drop_nulls().len() == 30_000
+    assert rows["timing_fast"].drop_nulls().len() == 10_000
     assert rows["timing_fast"].sum() == 0

@@ -31,7 +31,8 @@ def test_it_is_within_a_bin_of_the_exact_one(seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "low"), [(1, 1), (4095, 2048), (4096, 4096), (4097, 4096), (2**40, 2**40)]
+    ("tokens", "low"),
+    [(1, 1), (4095, 2048), (4096, 4096), (4097, 4096), (2**54 - 1, 2**53), (2**62, 2**62)],
 )
 def test_buckets_are_powers_of_two(tokens: int, low: int) -> None:
     (row,) = forensics.prefill_p5(requests([10.0], tokens)).to_dicts()
