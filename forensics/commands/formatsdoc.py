@@ -10,7 +10,7 @@ from forensics.sources.wrappers.kinds import Wrapper
 _HEAD = """\
 # Formats
 
-Written by `make formats` from the readers themselves: edit those.
+Written by `make docs` from the readers themselves: edit those.
 
 Which format a file is in is told from its content; `--format NAME` overrides that for all files
 of a call. What a format never shows is missing in every row that it alone gives: such a row is

@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
 
 def test_the_page_is_up_to_date():
-    assert PAGE.read_text() == markdown(FORMATS, WRAPPERS), "run `make formats`"
+    assert PAGE.read_text() == markdown(FORMATS, WRAPPERS), "run `make docs`"
 
 
 def test_it_has_every_format_with_what_it_shows_and_whether_it_is_verified():

@@ -1,0 +1,120 @@
+"""The documentation is what the code says, its links lead somewhere, its examples run."""
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from forensics.cli import run
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def generated() -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.pages()
+
+
+def blocks(page: str, *kinds: str) -> list[str]:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return [block for kind, block in BLOCK.findall(text) if kind in kinds]
+
+
+def test_generated_pages_are_up_to_date(generated):
+    stale = [name for name, text in generated.items() if (DOCS / name).read_text() != text]
+    assert stale == [], "run `make docs`"
+
+
+def test_no_generated_page_is_left_over(generated):
+    there = {f"reference/{path.name}" for path in (DOCS / "reference").iterdir()}
+    assert there == {name for name in generated if name.startswith("reference/")}
+
+
+def test_every_column_finding_and_field_has_a_text(generated):
+    for page in ("columns", "findings"):
+        rows = [line for line in generated[f"reference/{page}.md"].splitlines() if line[:1] == "|"]
+        assert len(rows) > 10
+        assert [row for row in rows if not row.split(" | ")[1].strip(" |")] == []
+    structs = generated["reference/report.md"].split("\n## ")[1:]
+    assert len(structs) > 40
+    assert [one.split("\n")[0] for one in structs if one.split("\n")[2].startswith("|")] == []
+
+
+def test_every_command_has_a_help(generated):
+    sections = generated["reference/cli.md"].split("\n## forensics ")[1:]
+    assert len(sections) > 19
+    for section in sections:
+        usage, _, told = section.partition("Usage: ")[2].partition("\n\n")
+        assert usage
+        assert told.strip()
+        assert not told.lstrip().startswith("Options:"), section.split("\n")[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_links_lead_somewhere(page):
+    text = page.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)]+)\)", BLOCK.sub("", text))
+    for link in links:
+        name, _, part = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        if part:
+            heads = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert part in {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in heads}
+
+
+def test_every_page_can_be_reached_from_the_first():
+    linked = re.findall(r"\]\(([^)#]+)", (DOCS / "README.md").read_text(encoding="utf-8"))
+    pages = {str(page.relative_to(DOCS)) for page in PAGES} - {"README.md"}
+    assert pages == set(linked)
+
+
+def test_an_allocator_of_the_page_replays(capsys):
+    names: dict[str, object] = {}
+    exec(blocks("how-to/allocator.md", "python")[0], names)  # noqa: S102
+    assert capsys.readouterr().out == blocks("how-to/allocator.md", "text")[0]
+    from forensics.attribution.allocators.stepwise import Free
+
+    free = Free([(9, 1, -1)])
+    names["give_back"](free, [(1, 2, 0), (5, 1, 0), (7, 1, 0)])
+    assert list(free) == [(5, 1, 0), (7, 1, 0), (9, 1, -1), (1, 2, 0)]
+
+
+def test_a_finding_of_the_page_fires_where_it_says(tmp_path, monkeypatch, capsys, case_of):
+    first, second = blocks("how-to/finding.md", "python")
+    names: dict[str, object] = {}
+    exec(first, names)  # noqa: S102
+    slow = {"request_id": "a", "prefill_ms": 2_500.0, "transferred_pages": 2}
+    quick = {"request_id": "b", "prefill_ms": 900.0, "transferred_pages": 2}
+    unknown = {"request_id": "c", "prefill_ms": 900.0}
+    rows = case_of(slow, quick, unknown).requests.polars()
+    fired = rows.filter(names["SLOW_HANDOFF"].expression)["request_id"].to_list()
+    assert fired == ["a"]
+    assert "forensics.read_logs(" in second
+
+
+@pytest.mark.long
+def test_the_nightly_script_ends_as_the_page_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (script,) = blocks("how-to/nightly.md", "sh")
+    for line in script.splitlines():
+        command, _, comment = line.partition("    # exit ")
+        program, *arguments = shlex.split(command)
+        assert program == "forensics"
+        assert run(arguments) == int(comment or 0), command
+
+
+@pytest.mark.long
+def test_the_finding_of_the_page_on_its_case(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run(["sample", "glm53", "-o", "fleet"])
+    capsys.readouterr()
+    exec("\n".join(blocks("how-to/finding.md", "python")), {})  # noqa: S102
+    assert capsys.readouterr().out == blocks("how-to/finding.md", "text")[0]
