@@ -23,6 +23,8 @@ _READERS = "forensics.sources"
 _NUMBERS = re.compile(r"\d[\d,.]*")
 _SHORTEST = 3
 """Characters: shorter constants (separators, units) could be put together to any text."""
+_MARKS = frozenset(")]")
+"""What is left of a constant behind its last number; of these alone no text can be made."""
 _PROFILE = re.compile(r"\bprofile:[a-z][a-z0-9-]{0,30}(?![^ ])")
 """A format that the incident file describes: the user's name for it."""
 _MOST = 3
@@ -38,7 +40,7 @@ def own(text: str) -> bool:
 
 
 def _said(piece: str, most: int) -> bool:
-    if piece in phrases() or piece.strip() in phrases():
+    if piece in phrases() or piece.strip() in phrases() or piece.strip() in _MARKS:
         return True
     if most == 1:
         return False

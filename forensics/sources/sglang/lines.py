@@ -80,8 +80,9 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         parsed.unread += [Unread(line, None, reason) for line in rows.filter(wrapped)["line"]]
         rows = rows.filter(~wrapped)
     rows = _whole(rows, parsed)
-    # What tracebacks quote of a program is indented; no message is.
-    literal = pl.when(~body.str.contains(r"^[ \t]")).then(body.str.extract(f"({_EITHER})", 1))
+    # What tracebacks quote of a program is indented, and is of no time; no message is.
+    quoted = body.str.contains(r"^[ \t]") & ~body.str.contains(_STAMPED)
+    literal = pl.when(~quoted).then(body.str.extract(f"({_EITHER})", 1))
     blank = pl.when(body.str.contains(r"^\s*$")).then(pl.lit("blank line"))
     sought = rows.with_columns(literal=literal, kind=pl.coalesce(blank, pl.lit(OTHER)))
     for (found,), part in sought.partition_by("literal", as_dict=True).items():
@@ -97,6 +98,7 @@ def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
     body = pl.col("body")
     begun = body.str.extract(_CUT_BEFORE, 1).is_in(_BEGUN.implode())
     begun &= pl.col("known") | (body.str.len_bytes() > 3)
+    begun &= ~body.str.contains(_STAMPED)
     cut = rows.select(begun | (body.str.contains(_CUT_PREFIX) & ~pl.col("known"))).to_series()
     if not cut.any():
         return rows
@@ -104,6 +106,7 @@ def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
     return rows.filter(~cut.fill_null(value=False))
 
 
+_STAMPED = r"^[ \t]+\S{0,40}\d{4}-\d\d-\d\d[ T]\d\d:"
 _GLUED = r".\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 """Begin of a line behind another one that lost its end; a URL holds no such text as it is."""
 _NO_TEXT = frozenset({"web-server", "prefill-batch", "decode-batch"})

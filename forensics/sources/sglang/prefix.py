@@ -38,6 +38,8 @@ def split(lines: pl.DataFrame, node: str) -> pl.DataFrame:
     """
     rows = lines["text"].str.splitn("] ", 2).struct.unnest()
     rows.columns = ["head", "body"]
+    if rows["body"].str.starts_with(" ").any():
+        rows = rows.with_columns(pl.col("body").str.strip_chars_start(" "))
     rows.insert_column(0, lines["line"])
     # Many lines share a second and a rank: what stands there is taken apart once.
     heads = rows.select(pl.col("head").unique()).with_columns(_fields("head", _USUAL))

@@ -86,7 +86,16 @@ def _without(
     return rows.filter(~doubted)
 
 
+_STAMPED = r"^\s+(?:\([^()]{1,60}\) )?[A-Z]{4,8} \d\d-\d\d \d\d:\d\d:\d\d "
+"""Begin of a line of the log that something moved to the right: no traceback has it."""
+
+
 def _others(rows: pl.DataFrame, parsed: Parsed) -> None:
+    stamped = rows["body"].str.contains(_STAMPED)
+    if stamped.any():
+        lines = rows.filter(stamped)["line"]
+        parsed.unread += [Unread(line, None, "log line behind white space") for line in lines]
+        rows = rows.filter(~stamped)
     blank = int(rows["body"].str.contains(r"^\s*$").sum())
     parsed.ignored["blank line"] += blank
     parsed.ignored[OTHER] += rows.height - blank

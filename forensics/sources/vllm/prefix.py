@@ -45,6 +45,8 @@ def split(lines: pl.DataFrame, node: str, span: Span | None) -> pl.DataFrame:
     text = _plain(lines["text"])
     rows = text.str.splitn("] ", 2).struct.unnest()
     rows.columns = ["head", "body"]
+    if rows["body"].str.starts_with(" ").any():
+        rows = rows.with_columns(pl.col("body").str.strip_chars_start(" "))
     rows.insert_column(0, lines["line"])
     rows = _with_heads(rows, node, span)
     dated = rows["date"].is_not_null() & ~rows["body"].str.starts_with(LMCACHE)
