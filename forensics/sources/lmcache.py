@@ -78,7 +78,8 @@ def _batch(batch: Batch, context: Context, parsed: Parsed) -> None:
         pl.col("model_name").alias("model"),
         node.alias("prefill_node"),
         node.alias("decode_node"),
-        pl.col("seq_len").alias("prompt_tokens"),
+        # A single token may be prefill's placeholder: which side asked is not told.
+        pl.when(pl.col("seq_len") != "1").then("seq_len").alias("prompt_tokens"),
     )
     raw_columns = {name: shown[name] for name in shown.columns}
     hop = pl.repeat(ENGINE_HOP, rows.height, dtype=pl.String, eager=True)

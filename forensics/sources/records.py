@@ -95,7 +95,18 @@ def _typed(raw: Raw, context: Context, parsed: Parsed) -> tuple[pl.DataFrame, pl
         return pl.DataFrame({"request_id": pl.Series([None] * height, dtype=pl.String)}), nothing
     frame = pl.DataFrame([series.alias(name) for name, series in raw.columns.items()])
     found = values.typed(frame, _ALL, context.incident.logs, parsed.bad_values)
-    return _redacted(found, raw.lines, context), found.naive
+    return _consistent(_redacted(found, raw.lines, context), parsed), found.naive
+
+
+def _consistent(frame: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Take no prompt for known that is shorter than the part of it that was cached."""
+    if not {"prompt_tokens", "cached_tokens"} <= set(frame.columns):
+        return frame
+    odd = (frame["prompt_tokens"] < frame["cached_tokens"]).fill_null(value=False)
+    if not odd.any():
+        return frame
+    parsed.bad_values["prompt_tokens"] += int(odd.sum())
+    return frame.with_columns(prompt_tokens=pl.when(~pl.lit(odd)).then("prompt_tokens"))
 
 
 def _redacted(found: values.Typed, lines: pl.Series, context: Context) -> pl.DataFrame:

@@ -117,7 +117,10 @@ def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         ended.alias("finished_at"),
         _worker("prefill").alias("prefill_node"),
         _worker("decode").alias("decode_node"),
-        pl.coalesce("input", "replayed").alias("prompt_tokens"),
+        # Where both are there and differ, the one that clears least.
+        pl.max_horizontal(pl.col("input", "replayed").cast(pl.Int64, strict=False)).alias(
+            "prompt_tokens"
+        ),
         pl.col("cached").alias("cached_tokens"),
         pl.when(_positive("prefill_ms")).then("prefill_ms").alias("prefill_ms"),
         pl.when(~((_reason() == "error") & (pl.col("output") == "0")).fill_null(value=False))

@@ -68,12 +68,13 @@ def call(
         bad: where values that are no count are counted.
         scope: models of the incident.
     """
-    prompt, completion, cached = (
+    prompt, completion, cached, created = (
         _count(span, keys, name, bad)
         for keys, name in (
             (names.PROMPT, "prompt_tokens"),
             (names.COMPLETION, "completion_tokens"),
             (names.CACHED, "cached_tokens"),
+            (names.CREATED, "cached_tokens"),
         )
     )
     failed = span.failed or names.ERROR in span.attributes
@@ -86,7 +87,7 @@ def call(
         model=first_of(list(filter(None, map(span.text, names.MODELS))), scope),
         received=span.start,
         finished=span.end,
-        prompt=_whole_prompt(prompt, cached, failed=failed),
+        prompt=None if failed and not prompt else _whole_prompt(span, prompt, (cached, created)),
         completion=None if failed and not completion else completion,
         cached=cached,
         reason=reason(_reason(span)),
@@ -112,11 +113,18 @@ def _ids(span: Span) -> tuple[str, str | None]:
     return request, None if found else trace
 
 
-def _whole_prompt(prompt: int | None, cached: int | None, *, failed: bool) -> int | None:
-    """Add cached tokens where they were left out of the prompt, which else would hold them."""
-    if prompt is None or (failed and not prompt):
+def _whole_prompt(span: Span, prompt: int | None, kept: Sequence[int | None]) -> int | None:
+    """Add tokens of a cache where they were, or may have been, left out of the prompt.
+
+    A prompt that held them would be at least as long. Where a provider counts them apart, an
+    instrumentation may have added them already: then the prompt is taken for longer than it was,
+    which clears nobody.
+    """
+    if prompt is None:
         return None
-    return prompt + cached if cached is not None and cached > prompt else prompt
+    more = sum(filter(None, kept))
+    apart = (_text(span, names.PROVIDER) or "").lower() in names.APART
+    return prompt + more if apart or more > prompt else prompt
 
 
 def _text(span: Span, keys: Iterable[str]) -> str | None:

@@ -33,6 +33,15 @@ CACHED = (
     "gen_ai.usage.cache_read_input_tokens",
     "llm.token_count.prompt_details.cache_read",
 )
+CREATED = (
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+    "llm.token_count.prompt_details.cache_write",
+)
+"""Tokens of the prompt that went into a cache; some count them apart, as those read from it."""
+PROVIDER = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
+APART = frozenset({"anthropic", "aws.bedrock"})
+"""Providers whose own count of a prompt leaves out what a cache has to do with."""
 REASONS = (
     "gen_ai.response.finish_reasons",
     "gen_ai.response.finish_reason",
@@ -76,5 +85,16 @@ WORKERS = ("k8s.pod.name", "host.name", "service.instance.id")
 """Attributes of the process that name one engine, surest first."""
 
 ALL = frozenset(
-    (*IDS, HEADER_ID, *MODELS, *PROMPT, *COMPLETION, *CACHED, *REASONS, *STATUS, ERROR, PREFILL)
-) | {OPERATION, TYPE, KIND}
+    (
+        *IDS,
+        HEADER_ID,
+        *MODELS,
+        *PROMPT,
+        *COMPLETION,
+        *CACHED,
+        *CREATED,
+        *PROVIDER,
+        *REASONS,
+        *STATUS,
+    )
+) | {OPERATION, TYPE, KIND, ERROR, PREFILL}

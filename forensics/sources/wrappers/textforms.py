@@ -56,7 +56,7 @@ class TextForm:
         if data is not block.data:
             return None
         parts = lines["text"].str.extract_groups(self._pattern).struct.unnest()
-        if parts["line"].null_count() or parts["at"].null_count():
+        if "at" not in parts.columns or parts["line"].null_count() or parts["at"].null_count():
             return None
         cut = parts["tag"] == "P" if "tag" in parts.columns else None
         if cut is None or not cut.any():

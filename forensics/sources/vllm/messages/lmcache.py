@@ -11,12 +11,11 @@ from forensics.sources.vllm.message import COUNT, Message, Rows, counted, number
 
 
 def _looked_up(rows: Rows) -> None:
-    # Tokens that were generated before a request was put back count here as its prompt.
-    rows.observe(
-        *either(
-            internal("rid", random=pl.col(ADDED)), LATE, number("tokens").alias("prompt_tokens")
-        )
-    )
+    # Tokens that were generated before a request was put back count here as its prompt. A single
+    # one may be prefill's placeholder, which is nobody's prompt: the line does not tell its side.
+    tokens = number("tokens")
+    prompt = pl.when(tokens > 1).then(tokens).alias("prompt_tokens")
+    rows.observe(*either(internal("rid", random=pl.col(ADDED)), LATE, prompt))
 
 
 def _moved(rows: Rows) -> None:
