@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -15,7 +16,21 @@ from forensics.sources.profiles.shape import parts
 
 LARGEST = 512 << 20
 """Bytes of one list that may be held; logs of gateways come in far smaller ones."""
+_LIST = re.compile(rb"\[\s*\{")
+_RECORD = re.compile(rb"^\{", re.MULTILINE)
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def behind_noise(head: bytes) -> bytes:
+    """Return a file's beginning from its first record on, where it begins with other lines.
+
+    A server prints what it likes before its first access; a list begins with a bracket too.
+    """
+    text = head.lstrip()
+    if text.startswith(b"{") or _LIST.match(text):
+        return text
+    found = _RECORD.search(text)
+    return text[found.start() :].lstrip() if found else text
 
 
 def blocks(opened: Source, records: str | None) -> Iterator[Block]:
@@ -25,8 +40,9 @@ def blocks(opened: Source, records: str | None) -> Iterator[Block]:
         opened: the file.
         records: the path of the list in a document that holds one.
     """
-    head = opened.head().lstrip()
-    if head.startswith(b"["):
+    begin = opened.head().lstrip()
+    head = behind_noise(begin)
+    if begin.startswith(b"[") and not head.startswith(b"{"):
         return _lists(opened)
     first = head.split(b"\n", 1)[0]
     if records is None and _is_json(first):

@@ -25,13 +25,13 @@ _TENANT = "tenant_id"
 def read(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of a file in batches."""
     profile = with_tenant(profile, context.incident.logs.tenant_from)
-    begin = opened.head().lstrip()[:1]
+    begin = entries.behind_noise(opened.head())[:1]
     is_json = "csv" not in profile.layout or ("json" in profile.layout and begin in (b"{", b"["))
     return (_json if is_json else _csv)(profile, opened, context)
 
 
 def _json(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
-    wanted = keys.of_json(profile, opened.head())
+    wanted = keys.of_json(profile, entries.behind_noise(opened.head()))
     for found in batches(entries.blocks(opened, profile.records), wanted.columns):
         parsed = Parsed(read=found.read, unread=found.unread)
         if found.blank:

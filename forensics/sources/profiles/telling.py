@@ -12,6 +12,7 @@ from typing import Any
 from forensics.incident import Incident
 from forensics.schema import REQUEST_COLUMNS
 from forensics.sources import plain
+from forensics.sources.profiles.entries import behind_noise
 from forensics.sources.profiles.shape import Profile, named, parts
 
 _RECORDS = 20
@@ -23,12 +24,16 @@ _DECODER = json.JSONDecoder()
 
 def sniff(profile: Profile, head: bytes) -> str | None:
     """Say why a file is told to be in the format of a profile; None where it is not."""
-    begin = head.lstrip()[:1]
-    if begin == b"[" and not _LIST.match(head):
-        return None
-    if begin and begin in b"{[":
-        return _of_json(profile, head) if "json" in profile.layout else None
-    return _of_csv(profile, head) if "csv" in profile.layout else None
+    if not head.lstrip().startswith((b"{", b"[")) and "csv" in profile.layout:
+        reason = _of_csv(profile, head)
+        if reason is not None:
+            return reason
+    text = behind_noise(head)
+    return _of_json(profile, text) if "json" in profile.layout and _is_json(text) else None
+
+
+def _is_json(text: bytes) -> bool:
+    return text.startswith(b"{") or _LIST.match(text) is not None
 
 
 def is_plain(profile: Profile, head: bytes, incident: Incident) -> bool:
@@ -37,9 +42,8 @@ def is_plain(profile: Profile, head: bytes, incident: Incident) -> bool:
     It is where it has columns of ours, by their own or their mapped names, that the profile
     does not read.
     """
-    begin = head.lstrip()[:1]
     known = plain.names(incident)
-    if begin and begin in b"{[":
+    if _is_json(behind_noise(head)):
         seen = plain.known_columns(head, incident)
     else:
         seen = {known[name] for name in _header(head) if name in known}

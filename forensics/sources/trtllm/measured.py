@@ -81,7 +81,7 @@ class Measured:
 def measured(element: Element) -> Measured | None:
     """Return the row of an element, or None: it is in no form that is known."""
     try:
-        found = msgspec.json.decode(element.data, type=_Element)
+        found = msgspec.json.decode(element.data, type=_Element, strict=False)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     if found.ctx_perf_metrics is not None or found.gen_perf_metrics is not None:
