@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import polars as pl
 
 from forensics.sources.blocks import Block
+from forensics.sources.parsed import Unread
 
 TEXT_BYTES = 16 << 20
 """Text is read in larger pieces than blocks: a look at a few lines costs as much as at many."""
@@ -16,17 +20,50 @@ class Waiting:
     def __init__(self) -> None:
         self._frames: list[pl.DataFrame] = []
         self._bytes = 0
+        self._places: list[tuple[int, int, np.ndarray]] = []
 
-    def add(self, lines: pl.DataFrame, size: int) -> bool:
-        """Take lines of ``size`` bytes, and say whether there are enough now."""
+    def add(self, lines: pl.DataFrame, block: Block) -> bool:
+        """Take the lines of a block, and say whether there are enough now."""
         self._frames.append(lines)
-        self._bytes += size
+        self._bytes += len(block.data)
+        self._places += _place(block)
         return self._bytes >= TEXT_BYTES
 
     def take(self) -> pl.DataFrame | None:
         """Return all lines that wait; None where there are none."""
         frames, self._frames, self._bytes = self._frames, [], 0
         return pl.concat(frames, how="diagonal") if frames else None
+
+    def locate(self, unread: list[Unread]) -> None:
+        """Say of lines that were taken and could not be read where in the file they begin."""
+        places, self._places = self._places, []
+        _locate(unread, places)
+
+
+def locate(unread: list[Unread], block: Block) -> None:
+    """Say of lines of one block that could not be read where in the file they begin."""
+    _locate(unread, _place(block))
+
+
+def _place(block: Block) -> list[tuple[int, int, np.ndarray]]:
+    # Lines that a wrapper held are not those of the file.
+    return [(block.line, block.offset, block.ends)] if block.numbers is None else []
+
+
+def _locate(unread: list[Unread], places: list[tuple[int, int, np.ndarray]]) -> None:
+    for at, one in enumerate(unread):
+        if one.offset is None and one.line is not None:
+            unread[at] = replace(one, offset=_offset(one.line, places))
+
+
+def _offset(line: int, places: list[tuple[int, int, np.ndarray]]) -> int | None:
+    for first, offset, ends in reversed(places):
+        if line >= first:
+            before = line - first
+            if before > len(ends):
+                return None
+            return offset + (int(ends[before - 1]) + 1 if before else 0)
+    return None
 
 
 def frame(block: Block) -> tuple[bytes, pl.DataFrame]:

@@ -12,7 +12,7 @@ from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import lines, prefix
 from forensics.sources.sglang.request_log import RequestLog
 from forensics.sources.stamps import Outer
-from forensics.sources.textlines import Waiting, frame
+from forensics.sources.textlines import Waiting, frame, locate
 
 
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
@@ -42,8 +42,9 @@ class _NodeLog:
         if found["text"].str.starts_with("{").all():
             parsed.read += found.height
             self._requests.read(Block(data, 1, block.offset), found["line"], parsed)
+            locate(parsed.unread, block)
             return parsed
-        return self.rest(parsed) if self._waiting.add(found, len(data)) else parsed
+        return self.rest(parsed) if self._waiting.add(found, block) else parsed
 
     def rest(self, parsed: Parsed) -> Parsed:
         """Read all that waits into ``parsed``."""
@@ -56,6 +57,7 @@ class _NodeLog:
         rows = self._without_records(rows, parsed)
         if rows.height:
             lines.parse(rows, self._context, parsed, stamped)
+        self._waiting.locate(parsed.unread)
         return parsed
 
     def _without_records(self, rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:

@@ -42,8 +42,8 @@ class _Log:
             parsed.read = 1
             parsed.unread.append(Unread(block.line, block.offset, block.reason))
             return parsed
-        data, found = frame(block)
-        return self.rest(parsed) if self._waiting.add(found, len(data)) else parsed
+        _, found = frame(block)
+        return self.rest(parsed) if self._waiting.add(found, block) else parsed
 
     def rest(self, parsed: Parsed) -> Parsed:
         """Read all that waits into ``parsed``."""
@@ -57,6 +57,7 @@ class _Log:
             rows = ids.with_version(with_blocks(rows), before=self._adds_digits)
             self._adds_digits = rows.item(-1, ids.ADDED)
             lines.parse(rows, self._context, parsed)
+        self._waiting.locate(parsed.unread)
         return parsed
 
     def _with_records(self, rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
