@@ -123,7 +123,7 @@ def test_the_upper_bound_of_addresses_is_not_the_pool(log):
     upper = "KV Cache VA upper bound. dtype: torch.float8_e4m3fn, #tokens: 728960, KV size: 40.1 GB"
     seen = log(AT + upper, AT + "Post-capture KV sizing: full_layer_tokens=681280")
     assert seen.reading.capacity == []
-    assert seen.facts.ignored == {"upper bound of addresses": 1, "other line": 1}
+    assert seen.facts.ignored == {"upper bound of addresses": 1, "sizing after capture": 1}
 
 
 def test_pool_of_the_server_and_its_readiness(log):
