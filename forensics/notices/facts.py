@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from forensics import declared
-from forensics.direction import reasoned, received_tier, receives
+from forensics.direction import gives, reasoned, received_tier, receives
 from forensics.errors import UsageError, VerificationError
 from forensics.exposure import Tenant, stamp
 from forensics.guard import checked
@@ -144,9 +144,11 @@ def _unaffected(
 def _requests(report: Finished, facts: pl.DataFrame) -> pl.DataFrame:
     """Return the requests of all packets; each is its tenant's own."""
     names = facts.select("notice", "population", tenant_id="account")
+    sources = names.filter(pl.col("population") == "source")
     found = [
         _recipients(_received(report), names.filter(pl.col("population") == "recipient")),
-        _sources(report.pairs, names.filter(pl.col("population") == "source")),
+        _sources(report.pairs, sources),
+        _writers(report, sources),
     ]
     rows = pl.concat(found, how="diagonal_relaxed").rechunk()
     rows = rows.sort("notice", "received_at", "request_id", "attempt", nulls_last=True)
@@ -202,6 +204,12 @@ def _sources(pairs: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
             pl.col("probability").max(),
         )
     )
+
+
+def _writers(report: Finished, names: pl.DataFrame) -> pl.DataFrame:
+    """Requests of a source that met the condition of a fault that writes, or may have."""
+    wrote = report.requests.filter(gives(report.exposure.scope.mechanism, reasoned))
+    return _recipients(wrote, names).with_columns(delivered=pl.lit(None, dtype=pl.Boolean))
 
 
 def _counted(facts: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:

@@ -84,8 +84,8 @@ class Packets:
             "account": fact["account"],
             "population": own(fact["population"]),
             "tier": own(theme.tier(tier).word if tier else "not listed"),
-            "window_start": own(text.utc(scope.window_start)),
-            "window_end": own(text.utc(scope.window_end)),
+            "window_start": own(_edge(scope.window_start, "the first record")),
+            "window_end": own(_edge(scope.window_end, "the last record")),
             "models": ", ".join(scope.models) or "all in the logs",
             "first_at": own(text.utc(fact["first_at"])) if fact["first_at"] else "",
             "last_at": own(text.utc(fact["last_at"])),
@@ -147,6 +147,11 @@ class Packets:
 def sums_of(made: Mapping[str, bytes]) -> tuple[str, bytes]:
     """Return name and bytes of the sums of some files."""
     return SUMS, sums({name: digest_of_bytes(data) for name, data in made.items()})
+
+
+def _edge(stated: str | None, otherwise: str) -> str:
+    """Return an end of the period as it was stated, or what it is where none was."""
+    return otherwise if stated is None else text.utc(stated)
 
 
 def _row(record: Mapping[str, Any], own: Own) -> dict[str, Any]:

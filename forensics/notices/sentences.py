@@ -73,7 +73,8 @@ def variant(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Variant
     parties = _parties(fact, said)
     unknown = said.several("unknown", population)
     if population == "source" and fact["listed"] < fact["total"]:
-        unknown = [*unknown, *said.several("unknown", "part_list" if fact["listed"] else "no_list")]
+        part = "part_list" if setting.mechanism == "read" else "part_list_write"
+        unknown = [*unknown, *said.several("unknown", part if fact["listed"] else "no_list")]
     return Variant(
         said.title[population],
         (

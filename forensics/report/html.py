@@ -172,7 +172,7 @@ def render(exposure: Exposure) -> bytes:
             scripts=scripts,
             pictures=pictures(exposure),
             tables=tables.build(exposure),
-            parts={part.id: part for part in numbered()},
+            parts={part.id: part for part in numbered(exposure.scope.mechanism)},
             document_sha256=hashlib.sha256(as_json(exposure)).hexdigest(),
             top=sorted(exposure.recipients, key=tables.weight)[:TOP_RECIPIENTS],
             populations=theme.populations(exposure.scope.mechanism),

@@ -15,11 +15,11 @@ Figure: TypeAlias = dict[str, Any]
 Trace: TypeAlias = dict[str, Any]
 
 
-def _span(exposure: Exposure) -> tuple[str, str] | None:
+def spanned(exposure: Exposure) -> tuple[str, str] | None:
     """First and last edge of the picture in time: whole days where there are any."""
     days = sorted(cell.day for cell in exposure.lengths)
     if days:
-        return days[0], _after(days[-1])
+        return days[0], after(days[-1])
     times = sorted(point.at for point in exposure.points if point.at)
     if times:
         return times[0], times[-1]
@@ -27,13 +27,14 @@ def _span(exposure: Exposure) -> tuple[str, str] | None:
     return (window[0], window[1]) if window[0] and window[1] else None
 
 
-def _after(day: str) -> str:
+def after(day: str) -> str:
+    """Return the day after a day."""
     return (date.fromisoformat(day) + timedelta(days=1)).isoformat()
 
 
 def _day_edges(days: Iterable[str]) -> list[str]:
     """Both ends of each day; what lies between two days apart is one empty column."""
-    return sorted({edge for day in days for edge in (day, _after(day))})
+    return sorted({edge for day in days for edge in (day, after(day))})
 
 
 def _length_edges(lows: list[int]) -> list[int]:
@@ -69,7 +70,8 @@ def _density(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
     ]
 
 
-def _prefill_epochs(exposure: Exposure) -> dict[str, list[Epoch]]:
+def prefill_epochs(exposure: Exposure) -> dict[str, list[Epoch]]:
+    """Return the epochs of each node that is not a decode node."""
     by_node: dict[str, list[Epoch]] = {}
     for epoch in exposure.epochs:
         if epoch.role != "decode":
@@ -91,7 +93,7 @@ def _steps(
 
 def _limits(exposure: Exposure, axes: tuple[str, str], legend: bool) -> list[Trace]:
     """Each prefill node's input limit over time, and the window it was offered with."""
-    span = _span(exposure)
+    span = spanned(exposure)
     if span is None:
         return []
     lines = []
@@ -100,7 +102,7 @@ def _limits(exposure: Exposure, axes: tuple[str, str], legend: bool) -> list[Tra
         ("input limit, one line per prefill node", _limit, theme.LIMIT, "solid", 2),
     )
     for name, value, colour, dash, width in kinds:
-        for place, (node, epochs) in enumerate(_prefill_epochs(exposure).items()):
+        for place, (node, epochs) in enumerate(prefill_epochs(exposure).items()):
             lines.append(
                 _steps(epochs, value, span)
                 | {
@@ -150,36 +152,40 @@ def _dots(points: list[Point], axes: tuple[str, str]) -> list[Trace]:
     return marks
 
 
-def _notes(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
-    """The limits' values beside their lines; one within 8 % of another stays unwritten."""
-    written: list[int] = []
-    notes = []
-    epochs = [e for rows in _prefill_epochs(exposure).values() for e in rows]
+def named_limits(exposure: Exposure) -> list[tuple[str, int]]:
+    """Return the limits to be written beside their lines; of those within 8 % the first."""
+    kept: list[tuple[str, int]] = []
+    epochs = [e for rows in prefill_epochs(exposure).values() for e in rows]
     values = [
-        ("threshold ", exposure.scope.threshold_tokens),
-        *(("limit ", epoch.input_limit_tokens) for epoch in epochs),
-        *(("window ", epoch.context_tokens) for epoch in epochs),
+        ("threshold", exposure.scope.threshold_tokens),
+        *(("limit", epoch.input_limit_tokens) for epoch in epochs),
+        *(("window", epoch.context_tokens) for epoch in epochs),
     ]
     for word, value in values:
-        if not value or len(written) > 5:
+        if not value or len(kept) > 5:
             continue
-        if all(abs(math.log(value / other)) > 0.08 for other in written):
-            written.append(value)
-            notes.append(
-                {
-                    "xref": f"{axes[0]} domain",
-                    "yref": axes[1],
-                    "x": 0,
-                    "y": math.log10(value),
-                    "xanchor": "left",
-                    "yanchor": "bottom",
-                    "showarrow": False,
-                    "text": f"{word}{value:,}",
-                    "bgcolor": "rgba(255,255,255,0.85)",
-                    "font": {"size": 11},
-                }
-            )
-    return notes
+        if all(abs(math.log(value / other)) > 0.08 for _, other in kept):
+            kept.append((word, value))
+    return kept
+
+
+def _notes(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
+    """The limits' values beside their lines."""
+    return [
+        {
+            "xref": f"{axes[0]} domain",
+            "yref": axes[1],
+            "x": 0,
+            "y": math.log10(value),
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "text": f"{word} {value:,}",
+            "bgcolor": "rgba(255,255,255,0.85)",
+            "font": {"size": 11},
+        }
+        for word, value in named_limits(exposure)
+    ]
 
 
 def _threshold(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
@@ -191,10 +197,10 @@ def _threshold(exposure: Exposure, axes: tuple[str, str]) -> list[Trace]:
     return [{"type": "line", "y0": value, "y1": value, "line": line, **where}]
 
 
-def _close(exposure: Exposure) -> Trace | None:
+def near_limit(exposure: Exposure) -> Trace | None:
     """Range and ticks of the upper panel: the limits and what was over them, with some air."""
     values = [p.prompt_tokens for p in exposure.points if p.prompt_tokens]
-    for epochs in _prefill_epochs(exposure).values():
+    for epochs in prefill_epochs(exposure).values():
         values += [n for e in epochs for n in (e.input_limit_tokens, e.context_tokens) if n]
     if exposure.scope.threshold_tokens:
         values.append(exposure.scope.threshold_tokens)
@@ -212,7 +218,7 @@ def _close(exposure: Exposure) -> Trace | None:
 
 def draw(exposure: Exposure) -> Figure | None:
     """Prompt length against the limit over time: all requests below, the edge above."""
-    span, close = _span(exposure), _close(exposure)
+    span, close = spanned(exposure), near_limit(exposure)
     if span is None or not (exposure.lengths or exposure.points):
         return None
     points = [p for p in exposure.points if p.at and p.prompt_tokens]

@@ -39,6 +39,8 @@ class Section:
     points: tuple[str, ...]
     grids: tuple[Grid | str, ...]
     """A table, or what is said where it has no row."""
+    part: str = ""
+    """Id of the part, where it is one of the report's."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def paper(exposure: Exposure, shown: int = SHOWN) -> Paper:
         shown: rows of a table at the most; its caption says how many there are.
     """
     found = {**tables.build(exposure), "tiers": casetables.TIERS.table(exposure)}
-    parts = numbered()
+    parts = numbered(exposure.scope.mechanism)
     sections = [_section(part, exposure, found, shown) for part in parts]
     placed = {name for part in parts for name in part.tables}
     rest = tuple(_grid(table, shown) for name, table in found.items() if name not in placed)
@@ -98,6 +100,7 @@ def _section(part: Numbered, exposure: Exposure, found: dict[str, Table], shown:
         tuple(str(text.show(line)) for line in (part.intro, *_paragraphs(part.id, exposure))),
         tuple(str(text.show(line)) for line in _points(part.id, exposure)),
         tuple(_grid(found[name], shown) for name in part.tables if name in found),
+        part.id,
     )
 
 

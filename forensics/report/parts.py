@@ -18,9 +18,9 @@ class Numbered:
     tables: tuple[str, ...]
 
 
-def numbered() -> list[Numbered]:
-    """Return the parts in their order."""
+def numbered(mechanism: str = "read") -> list[Numbered]:
+    """Return the parts in their order, in the words for a mechanism of the fault."""
     return [
-        Numbered(number, part.id, part.title, part.intro, tuple(part.tables))
+        Numbered(number, part.id, part.title, part.first_words(mechanism), tuple(part.tables))
         for number, part in enumerate(words().part, 1)
     ]

@@ -15,6 +15,7 @@ import msgspec
 from forensics.errors import UsageError
 from forensics.exposure import Exposure
 from forensics.report.paper import paper
+from forensics.report.plates import plates
 
 TEMPLATE: Final = "report.typ"
 SHOWN: Final = 60
@@ -44,7 +45,9 @@ def render(exposure: Exposure) -> bytes:
     import typst
 
     footer = f"{exposure.case.id}, revision {exposure.case.revision}. All times are UTC."
-    data = msgspec.json.encode({**asdict(paper(exposure, SHOWN)), "footer": footer}).decode()
+    drawn = {part: [asdict(one) for one in some] for part, some in plates(exposure).items()}
+    made_of = {**asdict(paper(exposure, SHOWN)), "footer": footer, "plates": drawn}
+    data = msgspec.json.encode(made_of).decode()
     template = (files("forensics.report") / "templates" / TEMPLATE).read_bytes()
     made: bytes = typst.compile(
         template, format="pdf", ignore_system_fonts=True, sys_inputs={"paper": data}, timestamp=0

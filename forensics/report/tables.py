@@ -132,7 +132,7 @@ _TENANT_TABLES: Final = (
     ),
     Spec(
         "sources",
-        "Sources, one row per tenant; counts are requests",
+        "Sources, one row per tenant: by tier the responses that may hold its data; its requests",
         lambda exposure: sorted(exposure.sources, key=weight),
         (*_TENANT, count("Pages (modelled)", "pages"), *_TENANT_TIMES),
         file="affected_tenants.csv",

@@ -27,6 +27,15 @@ class Part(Struct, frozen=True, forbid_unknown_fields=True):
     title: str
     intro: str
     tables: list[str]
+    intro_write: str = ""
+    """First words under a fault that writes, where they are others."""
+    intro_unknown: str = ""
+    """First words where the direction is not settled, where they are others."""
+
+    def first_words(self, mechanism: str) -> str:
+        """Return what the part begins with under a mechanism of the fault."""
+        own = {"write": self.intro_write, "unknown": self.intro_unknown}
+        return own.get(mechanism) or self.intro
 
 
 class Words(Struct, frozen=True, forbid_unknown_fields=True):
