@@ -114,7 +114,7 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     finished = counters.measure(reading.activity, clocks, folded.observations, folded.probed)
     files, rate = reading.files, incident.logs.sampling_rate
     lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)
-    used = usage.quarters(reading.activity, clocks)
+    used = usage.figures(reading.activity, clocks)
     evidence = Evidence(folded.probed, used, found, lost)
     sourced = sources_stage.attribute(judged, capacities, begun, evidence, incident)
     return Analysis(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.attribution.together import slices
 from forensics.direction import received_tier, receives
 from forensics.exposure import Tenant, stamp
 from forensics.schema import AFFECTED_TIERS, TIERS
@@ -41,6 +42,23 @@ def sources(pairs: pl.DataFrame, resident: pl.DataFrame, affected: pl.DataFrame)
     fault that writes; ``responses`` the affected responses that may hold its data.
     """
     times = affected.select("request_id", "attempt", read="received_at", recipient="tenant_id")
+    parts = pl.concat([_by_source(part, times) for part in slices(pairs)])
+    table = (
+        parts.group_by("tenant_id")
+        .agg(
+            pl.col(*_COUNTED, "responses").sum(),
+            pl.when(pl.col("modelled").sum() > 0).then(pl.col("pages").sum()).alias("pages"),
+            pl.col("first_at").min(),
+            pl.col("last_at").max(),
+            pl.col("same").all(),
+        )
+        .join(resident, on="tenant_id", how="left", nulls_equal=True)
+    )
+    return _tenants(table, "source")
+
+
+def _by_source(pairs: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """Count the responses of some pairs by source; all pairs of a response are among them."""
     ranked = pl.col("tier").cast(pl.Enum(_COUNTED))
     once = pairs.group_by("request_id", "attempt", "source_tenant_id").agg(
         ranked.min().alias("best"),
@@ -48,20 +66,19 @@ def sources(pairs: pl.DataFrame, resident: pl.DataFrame, affected: pl.DataFrame)
         pl.col("pages").count().alias("modelled"),
         pl.col("same_tenant").all(),
     )
-    table = (
+    return (
         once.join(times, on=["request_id", "attempt"], how="left")
         .group_by(pl.col("source_tenant_id").alias("tenant_id"))
         .agg(
             *((pl.col("best") == tier).sum().cast(pl.Int64).alias(tier) for tier in _COUNTED),
             pl.len().cast(pl.Int64).alias("responses"),
-            pl.when(pl.col("modelled").sum() > 0).then(pl.col("pages").sum()).alias("pages"),
+            pl.col("pages").sum(),
+            pl.col("modelled").sum(),
             pl.col("read").min().alias("first_at"),
             pl.col("read").max().alias("last_at"),
             pl.col("same_tenant").all().alias("same"),
         )
-        .join(resident, on="tenant_id", how="left", nulls_equal=True)
     )
-    return _tenants(table, "source")
 
 
 def _tenants(table: pl.DataFrame, population: str) -> list[Tenant]:

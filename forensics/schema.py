@@ -268,7 +268,7 @@ TRACE_COLUMNS: tuple[Column, ...] = (
 ACTIVITY_COLUMNS: tuple[Column, ...] = (
     Column("node", "id", "engine with its rank"),
     Column("hop", "code", "side of the batch", codes=("prefill", "decode")),
-    Column("at", "time", "start of the quarter of an hour; of a counter, its moment"),
+    Column("at", "time", "start of the quarter of an hour; of a counter or lone figure, a moment"),
     Column("batches", "count", "batch lines"),
     Column("lines", "count", "a number made of them: the same lines have the same"),
     Column("sequences", "count", "sequences that began (prefill) or ran (decode), summed"),

@@ -8,6 +8,9 @@ have run on any.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import polars as pl
 
 from forensics.capacity import BEGINNING
@@ -28,6 +31,7 @@ PAIR_ORDER = (
     *("request_id", "attempt", "origin", "source_tenant_id", "source_request_id"),
     *("pages", "tokens", "probability", "tier", "same_tenant"),
 )
+PAIRS_AT_ONCE = 500_000
 SECOND = 1_000_000
 OTHER_CLOCK = SECOND
 """Microseconds by which a stamp of another clock may be later though the moment was not."""
@@ -79,7 +83,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
         :data:`PAIR_COLUMNS` plus ``attempt``, sorted. Responses of unknown decode rank have
         no row.
     """
-    return as_pairs(met(requests), "decode").sort(PAIR_ORDER, nulls_last=False)
+    batches = (as_pairs(found, "decode") for found in met(requests))
+    return pl.concat([found.sort(PAIR_ORDER, nulls_last=False) for found in batches])
 
 
 def as_pairs(found: pl.DataFrame, origin: str) -> pl.DataFrame:
@@ -100,29 +105,79 @@ def as_pairs(found: pl.DataFrame, origin: str) -> pl.DataFrame:
     return named.select(*PAIR_COLUMNS, "attempt")
 
 
-def met(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
-    """Return each affected response with each tenant that ran on its rank before the read.
+def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
+    """Yield each affected response with each tenant that ran on its rank before the read.
+
+    Many responses and many tenants are too many pairs to be made at once. The batches are in
+    order of ``request_id``, and no id is in two of them.
 
     Returns:
         ``_row``, ``request_id``, ``attempt``, ``tenant_id``, ``node``, ``since``, ``read``,
-        ``source_tenant_id`` and ``last_at``.
+        ``source_tenant_id`` and ``last_at``; one empty frame where nobody read.
     """
     every = residence(requests, side)
     placed = every.filter(pl.col("node").is_not_null())
     read = placed.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"began": "read"})
+    if not read.height:
+        yield _nobody(read)
+        return
     read = read.with_columns(until=_until("read"))
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
-    if not read.height:
-        return _nobody(read)
-    here = _last(read, placed, ["node"])
-    anywhere = _last(read, astray, [])
-    both = pl.concat([here, anywhere]).group_by("_row", "source_tenant_id")
-    last = both.agg(pl.col("last_at").max())
-    return last.join(read.drop("until", "own_clock", "may_have_run"), on="_row", how="left")
+    ran = (_Begun.of(placed, ["node"]), _Begun.of(astray, []))
+    tenants = sum(begun.most_tenants for begun in ran)
+    for batch in _batches(read, max(1, PAIRS_AT_ONCE // max(tenants, 1))):
+        both = pl.concat([_last(batch, begun) for begun in ran]).group_by(
+            "_row", "source_tenant_id"
+        )
+        last = both.agg(pl.col("last_at").max())
+        yield last.join(batch.drop("until", "own_clock", "may_have_run"), on="_row", how="left")
+
+
+def _batches(read: pl.DataFrame, responses: int) -> list[pl.DataFrame]:
+    """Return responses in order of their ids, so many ids at once."""
+    ordered = read.sort("request_id", "attempt", "_row")
+    batch = (pl.col("request_id").rle_id() // responses).alias("_batch")
+    return ordered.with_columns(batch).partition_by(
+        "_batch", maintain_order=True, include_key=False
+    )
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """When each tenant began on each rank: ``times`` in order, by a number of rank and tenant."""
+
+    times: pl.DataFrame
+    keys: pl.DataFrame
+    rank: list[str]
+
+    @classmethod
+    def of(cls, ran: pl.DataFrame, rank: list[str]) -> _Begun:
+        """Return it for requests that ran; without columns of a rank, on any."""
+        known = ran.filter(pl.col("began").is_not_null()).rename({"tenant_id": "source_tenant_id"})
+        known = known.with_columns(pl.col("source_tenant_id").fill_null(""))  # null joins nobody
+        key = [*rank, "source_tenant_id"]
+        keys = known.select(key).unique(maintain_order=True).with_row_index("_key")
+        times = (
+            known.join(keys, on=key)
+            .sort("began", "_row")
+            .select(
+                "_key",
+                last_at="began",
+                by="_row",
+                before=pl.col("began").shift(1).over("_key"),
+            )
+        )
+        return cls(times, keys, rank)
+
+    @property
+    def most_tenants(self) -> int:
+        """Tenants of the rank that has most."""
+        per_rank = self.keys.group_by(self.rank).len()["len"] if self.rank else None
+        return self.keys.height if per_rank is None else int(per_rank.max() or 0)  # type: ignore[arg-type]
 
 
 def _nobody(read: pl.DataFrame) -> pl.DataFrame:
-    kept = read.drop("until", "own_clock", "may_have_run")
+    kept = read.drop("own_clock", "may_have_run")
     return kept.with_columns(
         source_tenant_id=pl.lit(None, dtype=pl.String), last_at=pl.lit(None, dtype=pl.Int64)
     ).clear()
@@ -135,22 +190,12 @@ def _until(name: str) -> pl.Expr:
     return pl.col(name) + pl.when("own_clock").then(coarse).otherwise(coarse + OTHER_CLOCK)
 
 
-def _last(read: pl.DataFrame, ran: pl.DataFrame, rank: list[str]) -> pl.DataFrame:
+def _last(read: pl.DataFrame, begun: _Begun) -> pl.DataFrame:
     """Return when each tenant last began before each read, since the rank's start."""
-    key = [*rank, "source_tenant_id"]
-    ran = ran.filter(pl.col("began").is_not_null()).rename({"tenant_id": "source_tenant_id"})
-    ran = ran.with_columns(pl.col("source_tenant_id").fill_null(""))  # null joins nobody
-    ran = ran.sort("began", "_row").select(
-        *key,
-        pl.col("began").alias("last_at"),
-        pl.col("_row").alias("by"),
-        pl.col("began").shift(1).over(key).alias("before"),
-    )
-    tenants = ran.select(key).unique()
-    asked = read.select("_row", *rank, "since", "until")
-    asked = asked.join(tenants, on=rank) if rank else asked.join(tenants, how="cross")
+    asked, rank = read.select("_row", *begun.rank, "since", "until"), begun.rank
+    asked = asked.join(begun.keys, on=rank) if rank else asked.join(begun.keys, how="cross")
     found = asked.sort("until").join_asof(
-        ran, left_on="until", right_on="last_at", by=key, check_sortedness=False
+        begun.times, left_on="until", right_on="last_at", by="_key", check_sortedness=False
     )
     own = pl.col("by") == pl.col("_row")
     found = found.with_columns(last_at=pl.when(own).then("before").otherwise("last_at"))

@@ -8,11 +8,12 @@ REASONS = {
     "allocator_unknown": "how it reuses pages is not known",
     "allocator_conflict": "the allocator that is stated is not the one that this engine has",
     "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
-    "pages_differ": "fewer pages were reserved than the prompts have: the rest came from somewhere",
+    "pages_differ": "more or fewer pages were reserved than the prompts have",
     "holds_not_logged": "of some requests it was not logged which pages they held when",
     "records_lost": "records are missing since the start: hours without any, unreadable lines, "
     "a sample, or answered requests that name no rank",
     "ends_before_it_begins": "pages were given back before they were taken",
+    "times_differ": "by the client's side requests ran at other times than their pages were held",
     "outlived_a_start": "requests held pages across a start that the logs show",
     "more_than_the_pool": "more pages were held than there are",
     "usage_differs": "the engine's own figures of its pool are not what the records add up to",

@@ -10,8 +10,17 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.attribution import coresidency, lookback, replays, spread, stays, tail, usage
-from forensics.attribution.coresidency import PAIR_COLUMNS, PAIR_ORDER
+from forensics.attribution import (
+    coresidency,
+    lookback,
+    replays,
+    spread,
+    stays,
+    tail,
+    together,
+    usage,
+)
+from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.attribution.gaps import Lost, widened
 from forensics.attribution.starts import Starts
 from forensics.attribution.stays import Stay
@@ -81,7 +90,7 @@ def attribute(
         pairs.append(widened(rows, judged.pairs, found, evidence.lost))
         pairs.append(_as_pairs(every, rows, {stay.node: stay.page_tokens for stay in found}))
     return Attribution(
-        pl.concat(pairs, how="diagonal_relaxed").sort(PAIR_ORDER, nulls_last=False),
+        together.ordered(pairs),
         found,
         every,
         lookback.curve(coresidency.met(rows)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from forensics.attribution import allocators
+from forensics.attribution import allocators, hops
 from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity
@@ -23,6 +23,7 @@ from forensics.schema import AFFECTED_TIERS
 _NEEDED = (
     *("reserved_at", "released_at", "reserved_pages", "reserved_tokens", "transferred_pages"),
     *("completion_tokens", "decode_prompt_tokens", "prefill_ms", "http_status", "finished_at"),
+    "finish_reason",
 )
 
 
@@ -148,6 +149,8 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
     came = (pl.col("began") <= until).fill_null(value=True)
     if rows.select((came & silent & unknown).any()).item():
         stay.reasons.add("holds_not_logged")
+    if hops.contradicted(stay.rows):
+        stay.reasons.add("times_differ")
     known = rows.filter(came & ~unknown).sort(
         "reserved_at", "began", "released_at", "pages", "prompt", "name", nulls_last=False
     )
@@ -207,7 +210,8 @@ def _impossible(holds: Holds, pool: int) -> Iterator[str]:
     if (holds.released < holds.reserved).any():
         yield "ends_before_it_begins"
         return
-    if (holds.pages < -(-holds.prompt // holds.page_tokens)).any():
+    more = holds.pages - -(-holds.prompt // holds.page_tokens)
+    if ((more < 0) | (more > 1)).any():  # a hop before counts a few tokens less
         yield "pages_differ"
     if len(holds) and _most_held(holds) > pool:
         yield "more_than_the_pool"

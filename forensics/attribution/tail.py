@@ -24,7 +24,11 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
         The columns of the pairs plus ``attempt``; ``pages`` is 0, ``tokens`` the size of the tail.
     """
     tails = _tails(requests)
-    found = met(requests, "prefill").join(tails, on="_row")
+    return pl.concat([_pairs(found, tails) for found in met(requests, "prefill")])
+
+
+def _pairs(met_there: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
+    found = met_there.join(tails, on="_row")
     rows = as_pairs(found, "prefill").with_columns(pages=pl.lit(0, dtype=pl.Int64))
     return rows.with_columns(tokens=found["tail"])
 

@@ -1,8 +1,12 @@
 """Does the replay fit: what was held by the records, against what batch lines say was in use.
 
 A batch line names no request, so it is a witness of its own. Its figure must lie between the
-least and the most that the records add up to in the same quarter of an hour. It says nothing
-about which page was whose: a wrong order of reuse holds as many pages as the right one.
+least and the most that the records add up to at that moment; where only the highest figure of
+a quarter of an hour is known, in that quarter. It says nothing about which page was whose: a
+wrong order of reuse holds as many pages as the right one. Nor does it see what no line is
+near: a hold that is moved between two lines changes no figure. Where the times of other hops
+allow the move as well (see :mod:`forensics.attribution.hops`), or no more than one figure or
+hold in a thousand is wrong, it stays unseen, and the replay names who a wrong order names.
 """
 
 from __future__ import annotations
@@ -12,21 +16,25 @@ import polars as pl
 
 from forensics import schema
 from forensics.activity import HOUR
-from forensics.attribution.holds import Holds, Ints
+from forensics.attribution.holds import Holds, Ints, resolution
 from forensics.attribution.stays import Stay
 from forensics.clock import Clocks
 
 QUARTER = HOUR // 4
-_SLACK = 2_000_000
-"""Microseconds by which a line may be of the quarter before or after: stamps are coarse."""
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+_NEAR = 100_000
+"""Microseconds by which a line may be off the moment of its figure, beside coarse stamps."""
 _ROUNDING = 0.005
 """Shares of the pool are printed to two decimals."""
-MISFIT = 0.01
-"""From this share of quarters that differ on, the records and the engine disagree."""
+MISFIT = 0.001
+"""From this share of figures that differ on, the records and the engine disagree."""
 
 
-def quarters(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
-    """Return ``node``, ``at``, ``used_tokens`` and ``usage`` of decode batches, sorted.
+def figures(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
+    """Return ``node``, ``at``, ``lasts``, ``used_tokens`` and ``usage`` of decode batches, sorted.
+
+    The figure is that of some moment from ``at`` on that is at the most ``lasts`` later.
 
     Args:
         found: frames of :data:`forensics.schema.ACTIVITY_COLUMNS`, in any split.
@@ -40,8 +48,21 @@ def quarters(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
     frame = pl.concat([pl.DataFrame(schema=wanted), *found], how="diagonal_relaxed")
     rows = clocks.resolve(frame, ["at"]).filter(pl.col("hop") == "decode")
     rows = rows.drop_nulls(["node", "at"])
-    used = rows.group_by("node", "at").agg(pl.max("used_tokens"), pl.max("usage"))
-    return used.sort("node", "at")
+    moment = pl.col("batches").is_null()
+    every = [
+        _most(rows.filter(~moment), pl.col("at"), QUARTER),
+        _most(rows.filter(moment), pl.col("at") // MINUTE, SECOND),
+    ]
+    return pl.concat(every).sort("node", "at", "lasts")
+
+
+def _most(rows: pl.DataFrame, span: pl.Expr, lasts: int) -> pl.DataFrame:
+    """Return the highest figure of each span, the earliest of equal ones: blocks part spans."""
+    first = rows.sort("used_tokens", "usage", "at", descending=[True, True, False], nulls_last=True)
+    most = first.group_by("node", span.alias("span"), maintain_order=True).first()
+    return most.select(
+        "node", "at", pl.lit(lasts, dtype=pl.Int64).alias("lasts"), "used_tokens", "usage"
+    )
 
 
 def check(stay: Stay, told: pl.DataFrame) -> None:
@@ -49,18 +70,18 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
 
     Args:
         stay: of one rank; without holds nothing is compared.
-        told: see :func:`quarters`.
+        told: see :func:`figures`.
     """
     if stay.holds is None or not len(stay.holds):
         return
     last = stay.last_read
     own = told.filter((pl.col("node") == stay.node) & (pl.col("at") >= stay.since))
-    own = own.filter(pl.col("at") + QUARTER <= last)
+    own = own.filter(pl.col("at") + pl.col("lasts") <= last)
     low, high = _said(own, stay)
     known = own.with_columns(low=low, high=high).drop_nulls(["low", "high"])
     if not known.height:
         return
-    least, most = _held(stay.holds, known["at"].to_numpy())
+    least, most = _held(stay.holds, known["at"].to_numpy(), known["lasts"].to_numpy())
     fits = (known["high"].to_numpy() >= least - 1) & (known["low"].to_numpy() <= most + 1)
     hours = pl.DataFrame({"hour": known["at"] // HOUR, "fits": fits}).group_by("hour")
     by_hour = hours.agg(pl.col("fits").all())
@@ -70,7 +91,7 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
 
 
 def _said(rows: pl.DataFrame, stay: Stay) -> tuple[pl.Series, pl.Series]:
-    """Return the least and most pages that the engine's figure of each quarter can mean."""
+    """Return the least and most pages that the engine's figure of each span can mean."""
     pages = rows["used_tokens"] / max(stay.page_tokens, 1)
     low, high = rows["usage"] - _ROUNDING, rows["usage"] + _ROUNDING
     share = pl.DataFrame({"p": pages, "l": low * stay.pool_pages, "h": high * stay.pool_pages})
@@ -78,16 +99,17 @@ def _said(rows: pl.DataFrame, stay: Stay) -> tuple[pl.Series, pl.Series]:
     return both["low"], both["high"]
 
 
-def _held(holds: Holds, since: Ints) -> tuple[Ints, Ints]:
-    """Return the least and the most pages held in each quarter of an hour.
+def _held(holds: Holds, since: Ints, lasts: Ints) -> tuple[Ints, Ints]:
+    """Return the least and the most pages held in each span.
 
     Growth lies anywhere within a hold: all of it counts to the most, none of it to the least.
     """
+    near = _NEAR + max(resolution(holds.reserved), resolution(holds.released))
     times = np.concatenate([holds.reserved, holds.released])
     order = np.argsort(times, kind="stable")
     times = times[order]
-    begin = np.searchsorted(times, since - _SLACK, side="left")
-    end = np.searchsorted(times, since + QUARTER + _SLACK, side="right")
+    begin = np.searchsorted(times, since - near, side="left")
+    end = np.searchsorted(times, since + lasts + near, side="right")
     spans = [slice(a, b + 1) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
     least, most = (
         np.concatenate([[0], np.cumsum(np.concatenate([pages, -pages])[order])])

@@ -7,6 +7,7 @@ import pytest
 
 import forensics
 from forensics import lab
+from forensics.lab.clock import micros, rfc3339
 from forensics.lab.plainrows import decode_row
 
 
@@ -92,6 +93,45 @@ def test_a_perturbed_log_is_caught_and_nothing_is_probable(change, case_of):
     assert reasons(case) & {"usage_differs", "more_than_the_pool", "pages_differ"}
     assert probable(case) == 0
     assert case.sources.polars().height
+
+
+def _moved(names, seconds):
+    """Move some times of one reservation in fifty."""
+
+    def change(row, number):
+        for name in names if "reserved_at" in row and number % 50 == 7 else ():
+            row[name] = rfc3339(micros(str(row[name])) + seconds * 1_000_000)
+        return row
+
+    return change
+
+
+def _more(row, number):
+    """One reservation in fifty a fifth larger."""
+    if "reserved_pages" in row and number % 50 == 7:
+        row["reserved_pages"] += 1 + row["reserved_pages"] // 5
+    return row
+
+
+_TIMES = ("received_at", "reserved_at", "released_at")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "change",
+    [
+        *(_moved(_TIMES, seconds) for seconds in (-5, 5, 60, 600)),
+        *(_moved(("released_at",), seconds) for seconds in (3, 30, 600)),
+        _more,
+    ],
+)
+def test_what_little_changes_leave_probable_is_true(change, case_of, usual, tools):
+    """Ranks where nothing was noticed are replayed: what they name must be right all the same."""
+    case = case_of(only_decode(change))
+    assert reasons(case) & {"usage_differs", "times_differ", "pages_differ"}
+    rows = tools.named(case).filter(pl.col("tier") == "probable")
+    pairs = set(rows.select("request_id", "source_request_id").iter_rows())
+    assert len(pairs - tools.true_pages(usual).keys()) <= 0.01 * len(pairs)
 
 
 def test_lost_records_are_caught_and_nothing_is_probable(case_of):

@@ -46,18 +46,31 @@ def _any(side: str, key: str) -> str:
 def _count(rows: Rows, hop: str) -> None:
     frame = _fields(rows.frame, {"sequences": rf" #{_SEQUENCES[hop]}: ({COUNT})\b"} | _FIELDS)
     counted = frame.group_by("dp", "naive", _QUARTER, maintain_order=True).agg(_SUMS)
+    rows.parsed.activity.append(_placed(counted, rows, hop, _SUMMED))
+    if hop == "decode":
+        rows.parsed.activity.append(_placed(_highest(frame), rows, hop, _USED))
+
+
+def _placed(frame: pl.DataFrame, rows: Rows, hop: str, names: tuple[str, ...]) -> pl.DataFrame:
     node = rows.context.node
-    rows.parsed.activity.append(
-        counted.select(
-            identity(node).alias("node"),
-            pl.lit(hop).alias("hop"),
-            pl.col("local").alias("at"),
-            *(pl.col(name) for name in _SUMMED),
-            "naive",
-            pl.lit(node).alias("source_node"),
-            pl.lit(rows.context.number, dtype=pl.Int32).alias("file"),
-        )
+    return frame.select(
+        identity(node).alias("node"),
+        pl.lit(hop).alias("hop"),
+        pl.col("local").alias("at"),
+        *names,
+        "naive",
+        pl.lit(node).alias("source_node"),
+        pl.lit(rows.context.number, dtype=pl.Int32).alias("file"),
     )
+
+
+def _highest(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return the line of each minute with most tokens in the pool, at its own moment."""
+    told = frame.filter(pl.col("used").is_not_null())
+    first = told.sort("used", "usage", "local", descending=[True, True, False], nulls_last=True)
+    minute = first.group_by("dp", "naive", pl.col("local") // _MINUTE, maintain_order=True)
+    highest = minute.agg(pl.first("used"), pl.first("usage"), at=pl.first("local"))
+    return highest.select("dp", "naive", "usage", local="at", used_tokens="used")
 
 
 def _fields(frame: pl.DataFrame, forms: dict[str, str]) -> pl.DataFrame:
@@ -95,6 +108,7 @@ _SUMS = [
     pl.max("usage"),
     pl.when(pl.col("retracted").count() > 0).then(pl.sum("retracted")).alias("retracted"),
 ]
+_MINUTE = 60_000_000
 _QUARTER = pl.col("local") // QUARTER_HOUR * QUARTER_HOUR
 _SUMMED = (
     "batches",
@@ -106,6 +120,7 @@ _SUMMED = (
     "usage",
     "retracted",
 )
+_USED = ("used_tokens", "usage")
 MESSAGES = (
     Message(
         Form(
@@ -123,7 +138,8 @@ MESSAGES = (
             "decode-batch",
             "decode batch line",
             "0.4.6-0.5.23",
-            "sequences, tokens in the pool, its highest use, retractions per quarter of an hour",
+            "sequences, tokens in the pool, its highest use, retractions per quarter of an hour; "
+            "tokens in the pool at the moment of each minute that has most",
         ),
         ("Decode batch",),
         (_DECODE, _any("Decode", _SEQUENCES["decode"])),

@@ -1,0 +1,47 @@
+"""Pairs from several places in one order, without a second copy of all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import polars as pl
+
+from forensics.attribution.coresidency import PAIR_ORDER, PAIRS_AT_ONCE
+
+
+def ordered(parts: list[pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows of all parts in order of :data:`PAIR_ORDER`.
+
+    Args:
+        parts: pairs, the first of them in this order already.
+    """
+    base, rest = parts[0], [part for part in parts[1:] if part.height]
+    if not rest:
+        return base
+    edges = _edges(base["request_id"])
+    others = [part.sort("request_id") for part in rest]
+    cuts = [_cut(base, edges), *(_cut(part, edges) for part in others)]
+    pieces: list[pl.DataFrame] = [
+        pl.concat(some, how="diagonal_relaxed").sort(PAIR_ORDER, nulls_last=False)
+        for some in zip(*cuts, strict=True)
+    ]
+    whole: pl.DataFrame = pl.concat(pieces, how="diagonal_relaxed")
+    return whole
+
+
+def slices(pairs: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield pairs in order of ``request_id`` a part at a time, no id in two parts."""
+    yield from _cut(pairs, _edges(pairs["request_id"]))
+
+
+def _edges(ids: pl.Series) -> list[str]:
+    """Return ids at which the rows are cut, in order and each once."""
+    return ids.gather_every(PAIRS_AT_ONCE).unique().sort().to_list()[1:]
+
+
+def _cut(part: pl.DataFrame, edges: list[str]) -> list[pl.DataFrame]:
+    """Return the rows before the first edge, then those from each edge to the next."""
+    ids = part["request_id"]
+    found = [int(ids.search_sorted(edge, side="left")) for edge in edges]
+    return [part[low:high] for low, high in pairwise([0, *found, part.height])]
