@@ -62,7 +62,8 @@ def _offset(line: int, places: list[tuple[int, int, np.ndarray]]) -> int | None:
             before = line - first
             if before > len(ends):
                 return None
-            return offset + (int(ends[before - 1]) + 1 if before else 0)
+            begin = int(ends[before - 1]) + 1 if before else 0
+            return offset + begin
     return None
 
 
