@@ -62,8 +62,8 @@ def _offset(line: int, places: list[tuple[int, int, np.ndarray]]) -> int | None:
             before = line - first
             if before > len(ends):
                 return None
-            begin = int(ends[before - 1]) + 1 if before else 0
-            return offset + begin
+            begin: int = offset + (int(ends[before - 1]) + 1 if before else 0)
+            return begin
     return None
 
 

@@ -8,10 +8,12 @@ import forensics
 
 SGLANG = (
     "[2026-08-28 03:14:06 DP0 TP0]",
-    "ReqTimeStats(rid={}, bootstrap_room={}, input_len=9, cached_input_len=0, output_len=7, "
-    "attempts=0, type=decode): bootstrap_duration=14.00ms, alloc_wait_duration=1.00ms, "
-    "transfer_duration=156.89ms, queue_duration=4.00ms, forward_duration=49457.00ms, "
-    "entry_time=1787788800.000",
+    (
+        "ReqTimeStats(rid={}, bootstrap_room={}, input_len=9, cached_input_len=0, output_len=7, "
+        "attempts=0, type=decode): bootstrap_duration=14.00ms, alloc_wait_duration=1.00ms, "
+        "transfer_duration=156.89ms, queue_duration=4.00ms, forward_duration=49457.00ms, "
+        "entry_time=1787788800.000"
+    ),
 )
 VLLM = ("(APIServer pid=5) INFO 02-03 12:00:00 [async_llm.py:316]", "Added request chatcmpl-{}.")
 SEEN = {SGLANG: "time-stats line not in a known form", VLLM: "log line behind white space"}
