@@ -16,6 +16,7 @@ def activity(read):
         assert seen.facts.unread == []
         assert seen.facts.kept == len(lines)
         rows = pl.concat(seen.reading.activity, how="diagonal_relaxed")
+        rows = rows.filter(pl.col("batches").is_not_null())  # else a lone figure at its moment
         found = rows.sort("node", "hop", "at").to_dicts()
         aside = ("file", "lines")
         return [{k: v for k, v in row.items() if v is not None and k not in aside} for row in found]

@@ -25,7 +25,12 @@ _FLAGS = (
 )  # fmt: skip
 _PAIRS = ("transferred_pages", "reserved_pages", "transferred_tokens", "reserved_tokens")
 _COUNTS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
-_ASKED = (*IDS, *_FLAGS, *_COUNTS, *_PAIRS, "transfer_status")
+_WORKED = ("prefill_tokens", "cached_tokens")
+_OWNERS = (
+    "tenant_id", "sender_tenant", "receiver_tenant", "owner_generation", "read_generation",
+    "slot_owner",
+)  # fmt: skip
+_ASKED = (*IDS, *_FLAGS, *_COUNTS, *_PAIRS, *_WORKED, *_OWNERS, "transfer_status")
 _KEPT = {name: DTYPES[name] for name in _ASKED} | {"_at": pl.Float64()}
 
 
@@ -109,11 +114,17 @@ class Ring:
         """
         rows = self._rows()
         near = rows.filter(_suspicious(floor)).select(IDS).collect()
+        near = pl.concat([near, *_differing(rows), *self._marked()], how="diagonal_relaxed")
         for _ in range(
             2
         ):  # a gateway's id leads to decode's record, and that one's room to prefill's
             near = rows.select(IDS).filter(_shares(near)).collect()
         return rows.filter(_shares(near)).collect().rechunk()
+
+    def _marked(self) -> list[pl.DataFrame]:
+        """Return the answers in which a canary's marker was seen."""
+        seen = [frame for frame in self.markers if "seen_request_id" in frame.columns]
+        return [frame.select(request_id="seen_request_id") for frame in seen]
 
     def _rows(self) -> pl.LazyFrame:
         """Return all rows that are held, those of longer ago as well."""
@@ -135,6 +146,47 @@ class Ring:
         return replace(found, clock=Counter(self.clock))
 
 
+_PREFILLED = pl.col("prefill_prompt_tokens")
+_COMPUTED = pl.col("prefill_tokens") + pl.col("cached_tokens")
+_WANTED = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
+_OTHERS_OWN = (
+    pl.col("owner_generation") != pl.col("read_generation"),
+    pl.col("read_generation").is_not_null() & pl.col("slot_owner").is_null(),
+    pl.col("slot_owner") != pl.col("tenant_id"),
+    pl.col("sender_tenant") != pl.col("receiver_tenant"),
+)
+"""A slot or a page that may be another's: reason to look, whoever is meant by its owner."""
+
+
+def _differing(rows: pl.LazyFrame) -> list[pl.DataFrame]:
+    """Return the ids under which the records of two hops do not fit together."""
+    asked = {
+        "prefilled": _PREFILLED.min(),
+        "computed": _COMPUTED.min(),
+        "wanted": _WANTED.max(),
+        "arrived": pl.col("transferred_pages").min(),
+        "reserved": pl.col("reserved_pages").max(),
+        "arrived_tokens": pl.col("transferred_tokens").min(),
+        "reserved_tokens": pl.col("reserved_tokens").max(),
+        "sender": pl.col("sender_tenant").drop_nulls().min(),
+        "receiver": pl.col("receiver_tenant").drop_nulls().min(),
+    }
+    differ = pl.any_horizontal(
+        (pl.col(less) < pl.col(more)).fill_null(value=False)
+        for less, more in (
+            ("prefilled", "wanted"),
+            ("computed", "wanted"),
+            ("arrived", "reserved"),
+            ("arrived_tokens", "reserved_tokens"),
+        )
+    ) | (pl.col("sender") != pl.col("receiver")).fill_null(value=False)
+    found = []
+    for name in ("transfer_id", "request_id"):
+        by_id = rows.filter(pl.col(name).is_not_null()).group_by(name).agg(**asked)
+        found.append(by_id.filter(differ).select(name).collect())
+    return found
+
+
 def _suspicious(floor: int | None) -> pl.Expr:
     signs = [pl.col(name).fill_null(value=False) for name in _FLAGS]
     signs += [
@@ -142,6 +194,9 @@ def _suspicious(floor: int | None) -> pl.Expr:
         for arrived, reserved in (_PAIRS[:2], _PAIRS[2:])
     ]
     signs.append(pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False))
+    # Prefill's placeholder, beside whatever decode says of it.
+    signs += [(one == 1).fill_null(value=False) for one in (_PREFILLED, _COMPUTED)]
+    signs += [sign.fill_null(value=False) for sign in _OTHERS_OWN]
     if floor is not None:
         signs.append((pl.max_horizontal(*_COUNTS) >= floor).fill_null(value=False))
     return pl.any_horizontal(signs)

@@ -106,6 +106,12 @@ def take(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         _emit(frame, context, parsed)
 
 
+def _longer(first: str, second: str) -> pl.Expr:
+    """Return the longer of two counts, which clears least; the first that is there of others."""
+    one, other = (pl.col(name).cast(pl.Int64, strict=False) for name in (first, second))
+    return pl.when(other > one).then(second).otherwise(pl.coalesce(first, second))
+
+
 def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     received = moments.texts(frame["received"], 1_000)
     ended = moments.texts(frame["ended"], 1_000)
@@ -117,10 +123,7 @@ def _emit(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         ended.alias("finished_at"),
         _worker("prefill").alias("prefill_node"),
         _worker("decode").alias("decode_node"),
-        # Where both are there and differ, the one that clears least.
-        pl.max_horizontal(pl.col("input", "replayed").cast(pl.Int64, strict=False)).alias(
-            "prompt_tokens"
-        ),
+        _longer("input", "replayed").alias("prompt_tokens"),
         pl.col("cached").alias("cached_tokens"),
         pl.when(_positive("prefill_ms")).then("prefill_ms").alias("prefill_ms"),
         pl.when(~((_reason() == "error") & (pl.col("output") == "0")).fill_null(value=False))
