@@ -10,9 +10,8 @@ import csv
 import io
 import re
 
-from forensics.sources.blocks import LONGEST_LINE, Block
-from forensics.sources.jsonlines import split_lines
-from forensics.sources.wrappers.inner import Inner, Inners, Whole
+from forensics.sources.wrappers.inner import Inner, Inners
+from forensics.sources.wrappers.rows import QuotedRows
 
 _STATED = re.compile(rb"sep=([;,\t|])[ \t]*\r?$")
 _OTHERS = (";", "\t", "|")
@@ -38,39 +37,20 @@ def _delimiter(header: bytes) -> str | None:
     return None
 
 
-class Delimited:
-    """Takes rows apart; a row may span lines, and is numbered by the first of them."""
+class Delimited(QuotedRows):
+    """Lays rows of any delimiter out as rows of commas."""
+
+    _errors = "surrogateescape"
 
     def __init__(self) -> None:
+        super().__init__()
         self._delimiter: str | None = None
-        self._held: list[str] = []
-        self._begun = 0
-        self._quotes = 0
-        self._size = 0
 
-    def whole(self, _: Block) -> Whole | None:
-        """Return None: rows are looked at one by one."""
-        return None
-
-    def take(self, block: Block) -> Inners:
-        """Return the rows that end in a block."""
-        found = Inners()
-        if block.reason is not None:
-            found.refuse(block.line, block.reason)
-            return found
-        for at, line in enumerate(split_lines(block.data)):
-            if self._delimiter is None and self._tell(line):
-                found.ignore("line that states the delimiter")
-                continue
-            self._line(line, block.number(at), found)
-        return found
-
-    def end(self) -> Inners:
-        """Return what a row without its end leaves: nothing, and says so."""
-        found = Inners()
-        if self._held:
-            found.refuse(self._begun, "row that is no CSV: a quote without its end")
-        return found
+    def _aside(self, line: bytes, found: Inners) -> bool:
+        if self._delimiter is not None or not self._tell(line):
+            return False
+        found.ignore("line that states the delimiter")
+        return True
 
     def _tell(self, line: bytes) -> bool:
         """Learn the delimiter; say whether a line states it and is no header."""
@@ -78,20 +58,7 @@ class Delimited:
         self._delimiter = stated[1].decode() if stated else _delimiter(line) or ","
         return stated is not None
 
-    def _line(self, line: bytes, number: int, found: Inners) -> None:
-        if not self._held:
-            self._begun = number
-        self._held.append(line.decode("utf-8", "surrogateescape"))
-        self._size += len(line)
-        self._quotes += line.count(b'"')
-        if self._quotes % 2 == 0 or self._size > LONGEST_LINE:
-            text, self._held, self._quotes, self._size = "".join(self._held), [], 0, 0
-            self._row(text, found)
-
     def _row(self, text: str, found: Inners) -> None:
-        if not text.strip():
-            found.ignore("blank line")
-            return
         reader = csv.reader(
             io.StringIO(text, newline=""), delimiter=self._delimiter or ",", strict=True
         )

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from forensics.sources.blocks import Block
 from forensics.sources.wrappers import jsonforms, labels
-from forensics.sources.wrappers.inner import Inner, Inners, Whole
+from forensics.sources.wrappers.everything import LARGEST, Everything
+from forensics.sources.wrappers.inner import Inner, Inners
 
-LARGEST = 512 << 20
-"""Bytes of one document that may be held; stores return far less at a time."""
 _LOKI_LIMITS = (100, 1_000, 5_000)
 _ELASTIC_LIMIT = 10_000
 CUT = "as many entries as one query returns: it may have been cut"
@@ -176,34 +174,17 @@ FORMS = (
 )
 
 
-class WholeDocument:
+class WholeDocument(Everything):
     """Takes the document apart once all of it is there; entries are numbered from 1."""
 
     def __init__(self, form: DocumentForm) -> None:
+        super().__init__()
         self._form = form
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def whole(self, _: Block) -> Whole | None:
-        """Return None: records are looked at one by one."""
-        return None
-
-    def take(self, block: Block) -> Inners:
-        """Hold the bytes of a block."""
-        self._size += len(block.data)
-        if block.reason is not None:
-            self._size = LARGEST + 1
-        if self._size <= LARGEST:
-            self._held.append(block.data)
-        else:
-            self._held.clear()
-        return Inners()
 
     def end(self) -> Inners:
         """Return what the document holds."""
-        found = Inners()
-        data, self._held = b"".join(self._held), []
-        if self._size > LARGEST:
+        found, data = Inners(), self._all()
+        if data is None:
             found.refuse(None, f"JSON document longer than {LARGEST >> 20} MiB")
             return found
         try:

@@ -13,12 +13,10 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Raw
 
-from forensics.sources.blocks import Block
 from forensics.sources.documents import fault
-from forensics.sources.wrappers.inner import Inner, Inners, Whole
+from forensics.sources.wrappers.everything import LARGEST, Everything
+from forensics.sources.wrappers.inner import Inner, Inners
 
-LARGEST = 256 << 20
-"""Bytes of one file that may be held."""
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BEGINS = re.compile(rb"\s*\[\s*\{")
 _SCAN = json.JSONDecoder().raw_decode
@@ -65,31 +63,13 @@ def is_json(text: bytes) -> bool:
     return True
 
 
-class Objects:
+class Objects(Everything):
     """Takes the file apart once all of it is there; objects are numbered from 1."""
-
-    def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def whole(self, _: Block) -> Whole | None:
-        """Return None: an object may stand in several blocks."""
-        return None
-
-    def take(self, block: Block) -> Inners:
-        """Hold the bytes of a block."""
-        self._size = LARGEST + 1 if block.reason is not None else self._size + len(block.data)
-        if self._size <= LARGEST:
-            self._held.append(block.data)
-        else:
-            self._held.clear()
-        return Inners()
 
     def end(self) -> Inners:
         """Return one line for each object; what is none is unreadable."""
-        found = Inners()
-        data, self._held = b"".join(self._held), []
-        if self._size > LARGEST:
+        found, data = Inners(), self._all()
+        if data is None:
             found.refuse(None, f"JSON that is not one object a line, over {LARGEST >> 20} MiB")
             return found
         entries = _entries(data) if data.lstrip().startswith(b"[") else _one_by_one(data)

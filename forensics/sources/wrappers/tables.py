@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 
-from forensics.sources.blocks import LONGEST_LINE, Block
-from forensics.sources.jsonlines import split_lines
 from forensics.sources.wrappers import labels
-from forensics.sources.wrappers.inner import Inner, Inners, Whole
+from forensics.sources.wrappers.inner import Inner, Inners
 from forensics.sources.wrappers.jsonforms import nanoseconds, seconds
+from forensics.sources.wrappers.rows import QuotedRows
 
 
 @dataclass(frozen=True)
@@ -48,50 +47,15 @@ FORMS = (
 )
 
 
-class Table:
-    """Takes rows apart; a row may span lines, and is numbered by the first of them."""
+class Table(QuotedRows):
+    """Takes the lines out of the rows of a table."""
 
     def __init__(self, form: TableForm) -> None:
+        super().__init__()
         self._form = form
         self._header: list[str] | None = None
-        self._held: list[str] = []
-        self._begun = 0
-        self._quotes = 0
-        self._size = 0
 
-    def whole(self, _: Block) -> Whole | None:
-        """Return None: records are looked at one by one."""
-        return None
-
-    def take(self, block: Block) -> Inners:
-        """Return the lines in the rows that end in a block."""
-        found = Inners()
-        if block.reason is not None:
-            found.refuse(block.line, block.reason)
-            return found
-        for at, line in enumerate(split_lines(block.data)):
-            text = line.decode("utf-8", "replace")
-            if not self._held:
-                self._begun = block.number(at)
-            self._held.append(text)
-            self._size += len(line)
-            self._quotes += text.count('"')
-            if self._quotes % 2 == 0 or self._size > LONGEST_LINE:
-                self._row(found)
-        return found
-
-    def end(self) -> Inners:
-        """Return what a row without its end leaves: nothing, and says so."""
-        found = Inners()
-        if self._held:
-            found.refuse(self._begun, "row that is no CSV: a quote without its end")
-        return found
-
-    def _row(self, found: Inners) -> None:
-        text, self._held, self._quotes, self._size = "".join(self._held), [], 0, 0
-        if not text.strip():
-            found.ignore("blank line")
-            return
+    def _row(self, text: str, found: Inners) -> None:
         try:
             row = next(csv.reader([text.rstrip("\r\n")], strict=True), [])
         except csv.Error:

@@ -66,7 +66,7 @@ def _placed(frame: pl.DataFrame, rows: Rows, hop: str, names: tuple[str, ...]) -
 
 def _highest(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the line of each minute with most tokens in the pool, at its own moment."""
-    told = frame.filter(pl.col("used").is_not_null())
+    told = frame.select("dp", "naive", "local", "used", "usage").drop_nulls("used")
     first = told.sort("used", "usage", "local", descending=[True, True, False], nulls_last=True)
     minute = first.group_by("dp", "naive", pl.col("local") // _MINUTE, maintain_order=True)
     highest = minute.agg(pl.first("used"), pl.first("usage"), at=pl.first("local"))
