@@ -117,7 +117,9 @@ def _split(session: Integers, value: Integers, gap: Integers | int) -> Integers:
 
 
 def _summed(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.group_by("session").agg(
+    by_rank = rows.group_by("session", "prefill_node").len().sort("session", "prefill_node")
+    ranks = by_rank.group_by("session").agg(ranks=pl.struct("prefill_node", "len"))
+    summed = rows.group_by("session").agg(
         pl.len().cast(pl.Int64).alias("requests"),
         pl.col("server", "group").first(),
         pl.col("received_at").min().alias("first_at"),
@@ -126,3 +128,4 @@ def _summed(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("timing_ratio").median().round_sig_figs(4).alias("median_ratio"),
         pl.col("repeated").sum().cast(pl.Int64),
     )
+    return summed.join(ranks, on="session")

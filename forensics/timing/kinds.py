@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from forensics.timing.work import SERVER
@@ -45,11 +46,20 @@ def with_causes(rows: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def name(clusters: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
-    """Add ``kind`` and ``reason`` to clusters with ``group``, ``repeated`` and their span."""
-    others = _at_that_time(clusters, requests)
-    clusters = clusters.with_columns(others=pl.Series(others, dtype=pl.Int64))
+    """Add ``kind`` and ``reason`` to clusters with ``group``, ``repeated`` and their span.
+
+    ``ranks`` of each says how many of its requests ran on which of the server's ranks.
+    """
+    shares = _shares(clusters, requests)
+    clusters = clusters.with_columns(
+        pl.Series(name, [share[place] for share in shares], dtype=pl.Int64)
+        for place, name in enumerate(("mine", "others"))
+    )
     slow = pl.col("group") == "slow"
-    most = pl.col("requests") >= pl.col("others") * _MOST
+    # Single slow requests of other ranks in the same time make the slow rank no faster.
+    most = (pl.col("mine") >= pl.col("others") * _MOST) & (
+        pl.col("mine") >= pl.col("requests") * _MOST
+    )
     lasting = pl.col("last_at") - pl.col("first_at") >= _SLOW_NODE
     hit = (pl.col("group") == "fast") & (pl.col("repeated") >= pl.col("requests") * _MOST)
     kind = (
@@ -70,7 +80,9 @@ def name(clusters: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
 
 def _reason(row: dict[str, Any]) -> str:
     key = f"{row['kind']} {row['group']}"
-    return _REASONS[key].format(times=_times(row), share=_share(row), repeated=_again(row))
+    return _REASONS[key].format(
+        times=_times(row), share=_share(row), repeated=_again(row), where=_where(row)
+    )
 
 
 _REASONS = {
@@ -78,14 +90,14 @@ _REASONS = {
     "can be computed.",
     "cache_hit fast": "{times} times faster than the tokens need that were not cached; {repeated} "
     "followed a prompt of the same tenant half as long or longer within the hour: a prefix hit "
-    "that was not counted explains it.",
+    "that was not counted would explain it. That the prompts began alike is not known.",
     "other fast": "{times} times faster than their tokens need, and not known to be over the "
     "limit; no earlier prompt of the same tenant explains it.",
-    "slow_node slow": "{share} requests of the server in that time took about {times} times as "
+    "slow_node slow": "{share} requests of {where} in that time took about {times} times as "
     "long as their tokens need, for an hour or longer.",
-    "stall slow": "{share} requests of the server in that time took about {times} times as long as "
+    "stall slow": "{share} requests of {where} in that time took about {times} times as long as "
     "their tokens need, for less than an hour.",
-    "other slow": "{share} requests of the server in that time took about {times} times as long as "
+    "other slow": "{share} requests of {where} in that time took about {times} times as long as "
     "their tokens need; the others did not.",
 }
 
@@ -97,24 +109,39 @@ def _times(row: dict[str, Any]) -> str:
 
 
 def _share(row: dict[str, Any]) -> str:
-    return f"{row['requests']:,} of {row['others']:,}"
+    return f"{row['mine']:,} of {row['others']:,}"
+
+
+def _where(row: dict[str, Any]) -> str:
+    return "the node" if len(row["nodes"]) == 1 else "its nodes"
 
 
 def _again(row: dict[str, Any]) -> str:
     return f"{row['repeated']:,} of {row['requests']:,}"
 
 
-def _at_that_time(clusters: pl.DataFrame, requests: pl.DataFrame) -> list[int]:
-    """Count the tested requests of each cluster's server between its first and last."""
-    tested = requests.filter(
-        pl.col("timing_ratio").is_not_null() & pl.col("received_at").is_not_null()
-    ).select("received_at", server=SERVER)
-    times = {
-        str(server[0]): np.sort(rows["received_at"].to_numpy())
-        for server, rows in tested.drop_nulls().partition_by("server", as_dict=True).items()
+def _shares(clusters: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:
+    """Return for each cluster its requests, and all that were tested there in that time.
+
+    Both are of the ranks of which most were in the cluster, where there is such a rank: a
+    healthy rank of the same server says nothing of a slow one.
+    """
+    times = _times_by_node(requests)
+    found = []
+    for ranks, first, last in clusters.select("ranks", "first_at", "last_at").iter_rows():
+        counts = []
+        for rank in ranks:
+            low, high = np.searchsorted(times[rank["prefill_node"]], [first, last + 1])
+            counts.append((rank["len"], int(high - low)))
+        mostly = [one for one in counts if one[0] >= one[1] * _MOST] or counts
+        found.append((sum(mine for mine, _ in mostly), sum(total for _, total in mostly)))
+    return found
+
+
+def _times_by_node(requests: pl.DataFrame) -> dict[str, npt.NDArray[np.int64]]:
+    tested = requests.filter(pl.col("timing_ratio").is_not_null())
+    known = tested.select("received_at", "prefill_node").drop_nulls()
+    return {
+        str(node[0]): np.sort(rows["received_at"].to_numpy())
+        for node, rows in known.partition_by("prefill_node", as_dict=True).items()
     }
-    counted = []
-    for server, first, last in clusters.select("server", "first_at", "last_at").iter_rows():
-        low, high = np.searchsorted(times[server], [first, last + 1])
-        counted.append(int(high - low))
-    return counted

@@ -63,6 +63,9 @@ def test_below_the_limit_after_a_prompt_as_long_it_was_a_hit_nobody_counted(clus
     again = at(1.2, prompt_tokens=320_000)
     found, members = clusters(first, again)
     assert found["kind"].to_list() == ["cache_hit"]
+    assert found["reason"][0].endswith(
+        "would explain it. That the prompts began alike is not known."
+    )
     assert members == [None, 1]
 
 
@@ -90,6 +93,15 @@ def test_most_of_a_node_for_hours_is_a_slow_node(clusters, honest):
     rows = honest().filter(pl.col("received_at") > at(6)["received_at"])
     found, _ = clusters(*(slow(1 + n / 3) for n in range(12)), rows=rows)
     assert found["kind"].to_list() == ["slow_node"]
+
+
+def test_a_slow_rank_among_healthy_ranks_of_its_server_is_a_slow_node(clusters, honest):
+    """Nor do two slow requests of the healthy rank in that time hide it."""
+    node = "prefill-0/dp7"
+    others = [slow(1 + n / 3, prefill_node=node) for n in range(12)] + [slow(2.1), slow(3.1)]
+    found, _ = clusters(*others)
+    assert found["kind"].to_list() == ["slow_node"]
+    assert found["reason"][0].startswith("12 of 12 requests of its nodes in that time took about")
 
 
 def test_some_slow_ones_among_many_are_neither(clusters):
