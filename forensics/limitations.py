@@ -90,7 +90,7 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
     if left.height:
         sentence = f"{count(left.height, 'line')} {_UNEXPLAINED} {_by_node(left)}"
         yield Limitation("lines_unexplained", sentence)
-    for sentence in blind.sentences(analysis.timing.sources):
+    for sentence in blind.sentences(analysis.timing):
         yield Limitation("timing_blind", sentence)
     hits = analysis.markers.unmatched
     if hits:

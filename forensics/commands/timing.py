@@ -23,11 +23,11 @@ def timing(as_json: bool, fail_on: str | None, **reading: Any) -> int:
     case = case_of(reading)
     frames = all_tables(case.analysis)
     encoded = {name: json.loads(json_text(frames[name], TABLES[name])) for name in TABLES}
+    undecided = list(sentences(case.analysis.timing))
     if as_json:
-        undecided = list(sentences(case.analysis.timing.sources))
         said = {"undecided": undecided, "clean_part": CLEAN}
         click.echo(json.dumps(encoded | said, indent=2))
     else:
-        click.echo(text(frames), nl=False)
+        click.echo(text(frames, undecided), nl=False)
     summary(case)
     return exit_of(case, fail_on)

@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from forensics.checking.render import table
-from forensics.timing.blind import sentences
 from forensics.timing.soonest import CLEAN
 
 _MOST = 40
@@ -32,7 +31,7 @@ _WATCHES = ("signal", "state", "first_at", "before", "affected", "clean", "false
 _HOURS = ("hour", "low", "requests", "p5_ms", "usual_ms", "long_context")
 
 
-def text(frames: Mapping[str, pl.DataFrame]) -> str:
+def text(frames: Mapping[str, pl.DataFrame], undecided: Iterable[str]) -> str:
     """Return all tables under their titles, and what timing cannot decide."""
     alarms = frames["hours"].filter(pl.col("alarm"))
     parts = [
@@ -41,7 +40,7 @@ def text(frames: Mapping[str, pl.DataFrame]) -> str:
         *(f"{row['cluster']}: {row['reason']}" for row in _first(frames["clusters"])),
         _section("Alarms of the 5th percentile, by hour and prompt length", alarms, _HOURS),
         _section("Sources of prefill times", frames["sources"], frames["sources"].columns),
-        *sentences(frames["sources"].drop("decides")),
+        *undecided,
         _section("How soon it would have been seen", frames["early_warnings"], _WATCHES),
         *(f"{row['signal']}: {row['sentence']}" for row in _first(frames["early_warnings"])),
         CLEAN,

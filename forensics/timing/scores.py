@@ -21,6 +21,7 @@ from forensics.timing.bins import Integers
 from forensics.timing.blocks import Blocks, Flags
 from forensics.timing.expected import Expectation, Expected, beyond, expectation, rounded, widths
 from forensics.timing.fit import Array
+from forensics.timing.silent import Silent
 from forensics.timing.spread import Limits
 from forensics.timing.widths import FACTOR
 
@@ -35,20 +36,26 @@ SCORES = ("expected_prefill_ms", "timing_ratio", "timing_fast", "timing_slow")
 class Scored:
     """:data:`SCORES` of each request, null where it was not tested, and where times lie.
 
-    ``band`` is that of :mod:`forensics.timing.band`.
+    ``band`` is that of :mod:`forensics.timing.band`, ``silent`` that of
+    :mod:`forensics.timing.silent`.
     """
 
     columns: pl.DataFrame
     band: pl.DataFrame
+    silent: pl.DataFrame
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What was ``expected``, and the row numbers of those that are too ``fast`` and ``slow``."""
+    """What was ``expected``, and the row numbers of those that are too ``fast`` and ``slow``.
+
+    ``least`` is the score from which on one is too fast, or one alone would have been.
+    """
 
     expected: Expectation
     fast: Integers
     slow: Integers
+    least: float
 
 
 def score(rows: pl.DataFrame, size: int) -> Scored:
@@ -61,17 +68,21 @@ def score(rows: pl.DataFrame, size: int) -> Scored:
     parts = list(blocks.of(rows))
     judged = judge(lambda: parts)
     expected, ratio = np.full((2, size), np.nan)
-    band = Band()
+    band, silent = Band(), Silent()
     for known, limits in judged.expected.all(parts):
         curve, row = rounded(known.curve), known.block.row
         expected[row], ratio[row] = curve, known.block.ms / curve
         band.add(known.block.uncached, curve, *widths(known, limits))
+        silent.add(known, limits, judged.expected, judged.least)
+    silent.untested(rows.filter(pl.Series(np.isnan(ratio))[rows["_row"]]))
     flags = np.zeros((2, size), dtype=np.bool_)
     for flag, found in zip(flags, (judged.fast, judged.slow), strict=True):
         flag[found] = True
     columns = pl.DataFrame(dict(zip(SCORES, (expected, ratio, *flags), strict=True)))
     tested = pl.col("expected_prefill_ms").is_not_nan()
-    return Scored(columns.select(pl.when(tested).then(pl.col(SCORES))), band.table())
+    return Scored(
+        columns.select(pl.when(tested).then(pl.col(SCORES))), band.table(), silent.table()
+    )
 
 
 def judge(parts: Blocks) -> Judged:
@@ -87,7 +98,7 @@ def judge(parts: Blocks) -> Judged:
         low, high = widths(far, limits)
         fast.add(-off / low, beyond(far, limits), row)
         slow.add(off / high, ms > FACTOR * far.curve, row)
-    return Judged(model, fast.found(tested), slow.found(tested))
+    return Judged(model, fast.found(tested), slow.found(tested), fast.least(tested))
 
 
 def _far(rows: Expected, limits: Limits) -> Expected:
@@ -112,6 +123,12 @@ class _Side:
         self._scores.append(score[candidate])
         self._own.append(score[candidate & flagged])
         self._rows.append(row[candidate & flagged])
+
+    def least(self, tested: int) -> float:
+        """Return the least score that is significant, or would be if it were the only one."""
+        least = discovered(np.concatenate(self._scores), tested)
+        alone = NormalDist().inv_cdf(1 - FALSE_DISCOVERIES / max(tested, 1))
+        return least if math.isfinite(least) else alone
 
     def found(self, tested: int) -> Integers:
         """Return the flagged rows of so many that were tested."""

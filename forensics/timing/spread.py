@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from forensics.timing.bins import ONE, Integers, bins_of
-from forensics.timing.blocks import Block
+from forensics.timing.blocks import Block, Flags
 from forensics.timing.counts import Counter
 from forensics.timing.fit import Array
 from forensics.timing.widths import FACTOR, RATIO_BITS, RATIOS, Widths, plausible, widths
@@ -38,7 +38,8 @@ class Limits:
 
     By group and octave of work the widths ``low`` and ``high`` in natural logarithms; by group
     the ``longest`` prompt seen, 0 for none, and the ``fastest`` rate, in tokens a millisecond.
-    ``least`` is the least width of any that was seen.
+    ``least`` is the least width of any that was seen. By group ``fast`` and ``apart`` say that a
+    fifth of its times is as fast as what is looked for, or that most are far from the curve.
     """
 
     low: Array
@@ -46,6 +47,8 @@ class Limits:
     longest: Array
     fastest: Array
     least: float
+    fast: Flags
+    apart: Flags
 
 
 class Residuals:
@@ -96,6 +99,8 @@ class Residuals:
             longest=_longest(self._longest, length.requests, pools)[pools],
             fastest=self._fastest(node, pools, curves),
             least=float(np.minimum(low, high)[group, octave].min()),
+            fast=(node.requests >= _ENOUGH) & ~_fits(node),
+            apart=(node.requests >= _ENOUGH) & (np.abs(node.middle) > math.log(FACTOR)),
         )
 
     def _fastest(self, node: Widths, pools: Integers, curves: Array) -> Array:
@@ -148,7 +153,11 @@ def _off(node: Widths) -> Array:
     Where one request in five is as fast as what is looked for, no curve fits that node: the
     cached tokens may be counted otherwise there. It is then off by its own width.
     """
-    fits = node.lower >= -math.log(FACTOR)
     enough = node.requests >= _ENOUGH
-    found: Array = np.where(enough, np.where(fits, np.abs(node.middle), node.low), 0.0)
+    found: Array = np.where(enough, np.where(_fits(node), np.abs(node.middle), node.low), 0.0)
+    return found
+
+
+def _fits(node: Widths) -> Flags:
+    found: Flags = node.lower >= -math.log(FACTOR)
     return found

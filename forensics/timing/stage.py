@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 
 from forensics.timing import clusters, grid
 from forensics.timing.band import Band
+from forensics.timing.baseline import LEAST_REQUESTS
 from forensics.timing.scores import SCORES, score
-from forensics.timing.work import timed
+from forensics.timing.silent import SILENT
+from forensics.timing.work import timed, unusable
 
 UNKNOWN_SOURCE = "unknown source"
 
@@ -22,15 +24,21 @@ class Timing:
 
     ``clusters`` are those of :mod:`forensics.timing.clusters`. ``sources`` says for each
     source of times how many requests have one, of how many the work was ``known``, and how
-    many were ``tested``: where none was, timing cannot decide. ``band`` is where times were
-    expected (:class:`forensics.timing.scores.Scored`), ``grid`` where they lay
-    (:mod:`forensics.timing.grid`).
+    many were ``tested``: where none was, timing cannot decide. Of the others ``no_prompt`` and
+    ``no_cached`` lack a count, ``nothing_left`` have counts that leave nothing to compute, and
+    ``few`` and ``alike`` are of models with too few requests or too few lengths. ``band`` is
+    where times were expected (:class:`forensics.timing.scores.Scored`), ``grid`` where they lay
+    (:mod:`forensics.timing.grid`). ``unusable`` are times of zero and others that no prefill
+    takes. ``silent`` counts prompts over the limit of which no time could have said
+    anything (:mod:`forensics.timing.silent`).
     """
 
     clusters: pl.DataFrame
     sources: pl.DataFrame
     band: pl.DataFrame
     grid: pl.DataFrame
+    unusable: int = 0
+    silent: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SILENT))
 
 
 def attach(
@@ -43,8 +51,8 @@ def attach(
     rows = timed(requests, observed, formats, epochs)
     if not rows.height:
         return requests.with_columns(
-            pl.lit(None, dtype).alias(n) for n, dtype in _ADDED.items()
-        ), _NO_TIMES
+            pl.lit(None, dtype).alias(n) for n, dtype in ADDED.items()
+        ), replace(NO_TIMES, unusable=unusable(requests))
     scored = score(rows, requests.height)
     found = requests.with_row_index("_row").with_columns(
         *scored.columns, _work(rows, requests.height).alias("uncached_tokens")
@@ -56,22 +64,26 @@ def attach(
         sources=_sources(rows, scored.columns),
         band=scored.band,
         grid=grid.count(found, formed.clusters),
+        unusable=unusable(requests),
+        silent=scored.silent,
     )
     return found.select(*requests.columns, *SCORES, "timing_cluster"), times
 
 
-_ADDED: dict[str, pl.DataType] = {
+ADDED: dict[str, pl.DataType] = {
     **dict.fromkeys(SCORES[:2], pl.Float64()),
     **dict.fromkeys(SCORES[2:], pl.Boolean()),
     "timing_cluster": pl.Int64(),
 }
-_COUNTS = dict.fromkeys(("requests", "known", "tested"), pl.Int64())
-_NO_TIMES = Timing(
+_PARTS = ("no_prompt", "no_cached", "nothing_left", "few", "alike")
+_COUNTS = dict.fromkeys(("requests", "known", "tested", *_PARTS), pl.Int64())
+NO_TIMES = Timing(
     clusters=pl.DataFrame(schema=clusters.CLUSTERS),
     sources=pl.DataFrame(schema={"source": pl.String(), **_COUNTS}),
     band=Band().table(),
     grid=pl.DataFrame(schema=grid.CELLS),
 )
+"""Where no record has a time."""
 
 
 def _work(rows: pl.DataFrame, size: int) -> pl.Series:
@@ -83,14 +95,20 @@ def _work(rows: pl.DataFrame, size: int) -> pl.Series:
 
 
 def _sources(rows: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
-    tested = scores["timing_ratio"].gather(rows["_row"]).is_not_null()
-    counted = (
-        rows.with_columns(tested=tested)
-        .group_by(pl.col("source").fill_null(UNKNOWN_SOURCE))
-        .agg(
-            pl.len().cast(pl.Int64).alias("requests"),
-            pl.col("uncached").is_not_null().sum().cast(pl.Int64).alias("known"),
-            pl.col("tested").sum().cast(pl.Int64).alias("tested"),
-        )
-    )
-    return counted.sort("source")
+    prompt, cached = (pl.col(name).is_not_null() for name in ("prompt", "cached"))
+    known, tested = pl.col("uncached").is_not_null(), pl.col("tested")
+    enough = known.sum().over("source", "model") >= LEAST_REQUESTS
+    counts = {
+        "requests": pl.lit(value=True),
+        "known": known,
+        "tested": tested,
+        "no_prompt": ~prompt,
+        "no_cached": prompt & ~cached,
+        "nothing_left": prompt & cached & ~known,
+        "few": known & ~tested & ~enough,
+        "alike": known & ~tested & enough,
+    }
+    marked = rows.with_columns(tested=scores["timing_ratio"].gather(rows["_row"]).is_not_null())
+    source = pl.col("source").fill_null(UNKNOWN_SOURCE)
+    counted = marked.select(source, **counts).group_by("source").agg(pl.all().sum())
+    return counted.cast(_COUNTS).sort("source")  # type: ignore[arg-type]

@@ -91,7 +91,8 @@ def clusters(analysis: Analysis) -> pl.DataFrame:
 
 def sources(analysis: Analysis) -> pl.DataFrame:
     """Return the sources of prefill times, and whether timing decides there."""
-    return analysis.timing.sources.with_columns(decides=pl.col("tested") > 0)
+    found = analysis.timing.sources.with_columns(decides=pl.col("tested") > 0)
+    return found.select(*SOURCES.dtypes)
 
 
 def soonest(analysis: Analysis) -> pl.DataFrame:

@@ -84,6 +84,13 @@ def timed(
     )
 
 
+def unusable(requests: pl.DataFrame) -> int:
+    """Count the times that no prefill takes, of zero above all."""
+    if "prefill_ms" not in requests.columns:
+        return 0
+    return int((~requests["prefill_ms"].cast(pl.Float64).is_between(*_MS)).sum())
+
+
 def grouped(rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``group``, the number of what each row's time is compared with."""
     vary = [name for name in GROUP if rows[name].n_unique() > 1] or ["node"]

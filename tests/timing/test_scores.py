@@ -141,7 +141,7 @@ def test_formats_are_never_mixed(honest, scored, one):
 def test_a_source_without_cached_tokens_is_said_to_decide_nothing(honest, scored):
     rows = honest(size=100).with_columns(cached_tokens=pl.lit(None, dtype=pl.Int64))
     found, timing = scored(rows)
-    assert timing.sources.rows() == [("unknown source", 100, 0, 0)]
+    assert timing.sources.row(0)[:4] == ("unknown source", 100, 0, 0)
     assert found["timing_fast"].null_count() == 100
 
 

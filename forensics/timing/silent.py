@@ -1,0 +1,89 @@
+"""Prompts over the limit of which no time could have said anything: silence clears nobody.
+
+A prompt that is swapped for one token takes the fixed part of its node's curve. Where even that
+time would not stand out, the times are too wide for that prompt, and it is counted here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+
+from forensics.timing.blocks import Group
+from forensics.timing.expected import Expectation, Expected, widths
+from forensics.timing.spread import Limits
+from forensics.timing.widths import FACTOR
+
+REASONS = {
+    "no tokens": "the prompt or its cached tokens are not logged",
+    "no measure": "too few requests or lengths are known to tell what is usual",
+    "little work": "so few of their tokens had to be computed that one token takes about as long",
+    "fast node": "a fifth or more of the times there are as fast as what is looked for, so that "
+    "no expectation fits: cached tokens may be counted otherwise, or many prompts were not "
+    "computed",
+    "far node": "most times there are far from those of its model",
+    "wide": "times of such lengths differ too much, or were never seen",
+}
+"""Why the time of a prompt cannot decide."""
+SILENT: dict[str, pl.DataType] = {
+    **dict.fromkeys(("source", "node", "reason"), pl.String()),
+    "requests": pl.Int64(),
+    "over": pl.Int64(),
+}
+
+
+class Silent:
+    """Counts by source and node of prompts over the limit, and of those without an answer."""
+
+    def __init__(self) -> None:
+        self._over: Counter[tuple[str | None, str | None]] = Counter()
+        self._silent: Counter[tuple[str | None, str | None, str]] = Counter()
+
+    def add(self, rows: Expected, limits: Limits, model: Expectation, least: float) -> None:
+        """Count tested rows; ``least`` is the score from which on one is significant."""
+        rows = rows.kept(np.flatnonzero(rows.block.over))
+        if not len(rows.curve):
+            return
+        fixed, token, pair = model.curves[rows.group].T
+        ms = np.minimum(fixed + token + pair / 2, rows.block.ms)
+        low, _ = widths(rows, limits)
+        clear = np.log(rows.curve / ms) >= least * low
+        much = rows.block.uncached > FACTOR * limits.fastest[rows.group] * ms
+        much &= ms * FACTOR < rows.curve
+        names = list(model.numbers.groups)
+        found = zip(rows.group.tolist(), much.tolist(), clear.tolist(), strict=True)
+        for group, *answer in found:
+            self._count(names[group], _reason(group, limits, *answer))
+
+    def untested(self, rows: pl.DataFrame) -> None:
+        """Count timed rows that were not tested, with ``source``, ``node`` and ``uncached``."""
+        over = rows.filter("over").select("source", "node", known=pl.col("uncached").is_not_null())
+        for source, node, known in over.iter_rows():
+            self._count((source, None, node, None), "no measure" if known else "no tokens")
+
+    def _count(self, group: Group, reason: str | None) -> None:
+        source, _model, node, _since = group
+        self._over[source, node] += 1
+        if reason is not None:
+            self._silent[source, node, reason] += 1
+
+    def table(self) -> pl.DataFrame:
+        """Return ``requests`` without an answer of all ``over``, by source, node and reason."""
+        found = [
+            (source, node, reason, requests, self._over[source, node])
+            for (source, node, reason), requests in self._silent.items()
+        ]
+        return pl.DataFrame(found, schema=SILENT, orient="row").sort("source", "node", "reason")
+
+
+def _reason(group: int, limits: Limits, much: bool, clear: bool) -> str | None:
+    """Return why it cannot decide; None where one token's time would be beyond what is wide."""
+    if much and clear:
+        return None
+    if not much:
+        return "little work"
+    if limits.fast[group]:
+        return "fast node"
+    return "far node" if limits.apart[group] else "wide"
