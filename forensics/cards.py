@@ -26,6 +26,8 @@ _HELD_BY = {
     "possible sources": "source_pairs.parquet",
     "capacity epochs": "capacity.csv",
     "prefill time": "case.timing, which no file of a report holds",
+    "odd prefill times": "case.odd_times, which no file of a report holds",
+    "timing clusters": "timing_clusters.csv",
     "coverage": "coverage.csv",
     "unreadable": "unreadable.csv",
 }

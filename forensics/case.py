@@ -26,6 +26,7 @@ from forensics.sources.overlap import distinct
 from forensics.sources.reading import Progress, Reading, Shard, nothing_readable, read_shard
 from forensics.sources.settings import adopted
 from forensics.timing import percentiles
+from forensics.timing import tables as timing_tables
 
 if TYPE_CHECKING:
     from forensics.evidence.explaintext import Explained
@@ -97,6 +98,16 @@ class Case:
         """5th percentile of prefill time per day and prompt-length bucket."""
         rows = self.analysis.requests
         return Table("prefill time", lambda: percentiles.p5(percentiles.histogram(rows)))
+
+    @property
+    def odd_times(self) -> Table:
+        """Requests whose prefill was too fast or slow for its tokens, and their cluster."""
+        return Table("odd prefill times", partial(timing_tables.flagged, self.analysis))
+
+    @property
+    def timing_clusters(self) -> Table:
+        """Clusters of these, what each looks like, and why."""
+        return Table("timing clusters", partial(timing_tables.clusters, self.analysis))
 
     @property
     def coverage(self) -> Table:

@@ -2,6 +2,7 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import forensics
@@ -67,6 +68,14 @@ def test_over_the_limit_and_too_fast_is_probable(verdict, case):
 )
 def test_over_the_limit_stays_possible_without_it(verdict, name):
     assert verdict(name)["tier"] == "possible"
+
+
+def test_a_notebook_shows_flags_and_clusters_as_tables(case):
+    row = case.odd_times.polars().row(by_predicate=pl.col("request_id") == "fast", named=True)
+    clusters = case.timing_clusters.polars().filter(cluster=row["timing_cluster"])
+    assert (row["speed"], clusters["kind"].to_list()) == ("too_fast", ["leak"])
+    assert "case.odd_times" in case.odd_times.held_by
+    assert case.timing_clusters.held_by == "timing_clusters.csv"
 
 
 def test_a_full_transfer_clears_it_all_the_same(verdict):
