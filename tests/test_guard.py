@@ -28,10 +28,9 @@ TABLES = [value for value in vars(declared).values() if isinstance(value, Table)
 HELD = [kind.table for kind in layout.KINDS.values()]
 
 
-@pytest.fixture
-def log(tmp_path: Path) -> Path:
+def write_log(folder: Path) -> Path:
     """One affected request and one pool."""
-    path = tmp_path / "one.ndjson"
+    path = folder / "one.ndjson"
     request = {
         "request_id": "r-1", "tenant_id": "tenant-a", "received_at": AT, "http_status": 200,
         "reserved_pages": 9, "transferred_pages": 1, "decode_node": "decode-1", "hop": "decode",
@@ -43,6 +42,22 @@ def log(tmp_path: Path) -> Path:
     }  # fmt: skip
     path.write_text(json.dumps(request) + "\n" + json.dumps(pool) + "\n" + '{"cut": \n')
     return path
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return write_log(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> forensics.Case:
+    """The same log, read once for all that is only forged afterwards."""
+    return forensics.read_logs(write_log(tmp_path_factory.mktemp("seen")))
+
+
+@pytest.fixture
+def read(seen: forensics.Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forensics.case.read_logs", lambda *_, **__: forensics.Case(seen.analysis))
 
 
 def refused(arguments: list[str], out: Path, shown: str, capsys: pytest.CaptureFixture) -> None:
@@ -108,6 +123,7 @@ FORGED = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("read")
 @pytest.mark.parametrize("what", FORGED)
 def test_a_forged_table_is_not_written(what, log, tmp_path, monkeypatch, capsys):
     name, forge, shown = FORGED[what]
@@ -275,6 +291,7 @@ DOCUMENT: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.usefixtures("read")
 @pytest.mark.parametrize("where", DOCUMENT)
 def test_a_forged_document_is_not_written(where, log, tmp_path, monkeypatch, capsys):
     real = forensics.Case.exposure

@@ -13,7 +13,7 @@ from forensics.shown import shown
 
 KEY = "sk-9f3aC07bQ2xY5kLm8Zt1Vw4R"
 ODD = "de\ncode\x1b[31m\u202e\u2028.ndjson"
-NAMES = [ODD, f"{KEY}.ndjson", f"team {KEY} b.ndjson"]
+NAMES = [ODD, f"team {KEY} b.ndjson"]
 RECORD = {
     "request_id": "r-1", "received_at": "2026-02-03T04:05:06Z", "hop": "decode",
     "decode_node": "decode-1", "http_status": 200, "reserved_pages": 9, "transferred_pages": 1,
@@ -50,7 +50,7 @@ def clean(text: str, lines: int | None = None) -> None:
         assert len(text.splitlines()) == lines, text
 
 
-@pytest.fixture(params=NAMES, ids=["hidden", "key", "key among words"])
+@pytest.fixture(params=NAMES, ids=["hidden", "key among words"])
 def log(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / request.param
     path.write_text(json.dumps(RECORD) + "\n{broken\n")
