@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -102,8 +103,14 @@ def made_by() -> dict[str, Any]:
         "tool": {"name": "forensics", "version": __version__, "build": build()},
         "python": platform.python_version(),
         "platform": f"{sys.platform}-{platform.machine()}",
-        "dependencies": {name: metadata.version(name) for name in DEPENDENCIES},
+        "dependencies": {name: _version(name) for name in DEPENDENCIES},
     }
+
+
+@cache
+def _version(name: str) -> str:
+    """Return the version of a package, which is looked for on disk."""
+    return metadata.version(name)
 
 
 def _place(facts: FileFacts, run: Run) -> dict[str, Any]:

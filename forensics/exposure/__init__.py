@@ -9,6 +9,7 @@ depends on how the records were spread over files.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -464,6 +465,7 @@ def as_json(exposure: Exposure) -> bytes:
     return msgspec.json.format(data, indent=2) + b"\n"
 
 
+@cache
 def json_schema() -> bytes:
     """Return the JSON Schema (2020-12) of the document."""
     found = msgspec.json.schema(Exposure)
