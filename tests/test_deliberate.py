@@ -88,3 +88,10 @@ def test_a_step_says_what_the_logs_show_after_it(case_of):
     steps = case_of(POOL, *records, incident=said).exposure().containment
     assert steps[0].evidence == "after it: 1 request, 1 affected response"
     assert [step.basis for step in steps] == ["stated", "found", "found", "found"]
+
+
+def test_requests_without_a_tenant_are_no_tenant_with_a_pattern(case_of):
+    records = [over(n, prompt_tokens=130_000, tenant_id=None) for n in range(3)]
+    test = case_of(POOL, *records, over(4), over(5)).exposure().deliberate
+    assert [t.patterns for t in test.tenants if t.tenant_id is None] == [[]]
+    assert "of 5 triggered requests, 2 of 1 tenant and 3 of none that is known;" in test.sentence

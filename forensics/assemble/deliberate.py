@@ -96,10 +96,13 @@ def _near(rows: pl.DataFrame) -> pl.DataFrame:
 def _trigger(row: dict[str, object]) -> doc.Trigger:
     counts = {name: int(str(row[name])) for name in _PATTERNS}
     both_sides = 0 < int(str(row["below"])) < counts["near_limit"]
+    # Requests of which no tenant is known may be of many: together they are no pattern.
     patterns = [
         name
         for name, (many, _) in _PATTERNS.items()
-        if counts[name] >= many and (name != "near_limit" or both_sides)
+        if row["tenant_id"] is not None
+        and counts[name] >= many
+        and (name != "near_limit" or both_sides)
     ]
     return doc.Trigger(
         tenant_id=row["tenant_id"],  # type: ignore[arg-type]
@@ -121,7 +124,7 @@ def _sentence(tenants: list[doc.Trigger], triggered: int) -> str:
         for name, (_, words) in _PATTERNS.items()
         if any(name in t.patterns for t in tenants)
     ]
-    among = f"{count(triggered, 'triggered request')} of {count(len(tenants), 'tenant')}"
+    among = f"{count(triggered, 'triggered request')}{_whose(tenants)}"
     if not found:
         return (
             f"No pattern was found in number, time and length of {among}; these could not show "
@@ -131,6 +134,18 @@ def _sentence(tenants: list[doc.Trigger], triggered: int) -> str:
         f"Among {among} there are tenants with a pattern: {', '.join(found)}. A pattern is "
         "no intent: a retry or a batch job looks the same."
     )
+
+
+def _whose(tenants: list[doc.Trigger]) -> str:
+    """Say of how many tenants the triggered requests are, and how many are of none known."""
+    named = [t for t in tenants if t.tenant_id is not None]
+    nameless = sum(t.triggered for t in tenants if t.tenant_id is None)
+    if not nameless:
+        return f" of {count(len(named), 'tenant')}"
+    if not named:
+        return " of tenants that are not known"
+    known = sum(t.triggered for t in named)
+    return f", {known:,} of {count(len(named), 'tenant')} and {nameless:,} of none that is known"
 
 
 def _days(triggered: pl.DataFrame) -> list[doc.TriggerDay]:
