@@ -39,6 +39,7 @@ from forensics.sources.reading import FileFacts, Reading
 from forensics.timing import stage
 from forensics.timing.stage import Timing
 from forensics.traces import Traces
+from forensics.triage.rest import Rest
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,14 @@ REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_
 """Full key by which rows leave the package."""
 
 
-def analyse(reading: Reading, incident: Incident) -> Analysis:
-    """Run the stages over what was read."""
+def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> Analysis:
+    """Run the stages over what was read.
+
+    Args:
+        reading: the reading pass of all inputs.
+        incident: what is asked.
+        rest: rows that were counted where they lie and are not among those of ``reading``.
+    """
     span = years.of_records(reading.parts, reading.capacity, incident)
     clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
     capacities = capacity.build(reading.capacity, clocks, incident)
@@ -99,7 +106,8 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     limited = starts.attach(limited, begun, earlier)
     counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
     formats = {facts.number: facts.format for facts in reading.files}
-    scored, times = stage.attach(counted, folded.observations, formats, capacities.epochs)
+    attach = stage.attach if rest is None else rest.attach
+    scored, times = attach(counted, folded.observations, formats, capacities.epochs)
     nameless, repeated = traces.collect(reading.traces, clocks, capacities.epochs)
     traced = traces.match(nameless, scored, capacities.epochs, incident)
     attested = attestations.match(incident.attestations, scored)
@@ -110,7 +118,8 @@ def analyse(reading: Reading, incident: Incident) -> Analysis:
     again = coverage.again(folded.doubled, repeated)
     skipped = coverage.skipped(folded.observations, reading.files)
     beside = pl.concat([again, skipped], how="diagonal")
-    covered = coverage.measure(folded.observations, worked, beside)
+    apart = None if rest is None else rest.counted
+    covered = coverage.measure(folded.observations, worked, beside, apart)
     finished = counters.measure(reading.activity, clocks, folded.observations, folded.probed)
     files, rate = reading.files, incident.logs.sampling_rate
     lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)

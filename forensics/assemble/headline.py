@@ -42,7 +42,7 @@ def headline(
     unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
     times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return doc.Headline(
-        sentence=_sentence(among, told, rows.height) + _written(rows, mechanism),
+        sentence=sentence(among, told, rows.height) + _written(rows, mechanism),
         direction=direction.sentence(mechanism),
         tiers=[
             doc.TierCount(tier, counts.get(tier, 0), delivered.get(tier, 0), TIER_MEANING[tier])
@@ -92,7 +92,8 @@ def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
     }
 
 
-def _sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
+def sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
+    """Say how many responses of each tier went to how many tenants, among so many requests."""
     affected = sum(counts.get(tier, 0) for tier in AFFECTED_TIERS)
     named = sum(1 for t in told if t.tenant_id is not None)
     nameless = any(t.tenant_id is None for t in told)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from forensics.errors import Exit
 if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.runners import Runner
+    from forensics.sources.overlap import LeftOut
 
 TIER_ORDER = ("confirmed", "probable", "possible")
 
@@ -84,18 +85,28 @@ def plain(value: Any) -> Any:
 def summary(case: Case) -> None:
     """Print the findings on stderr: first the counts, then what is missing."""
     head = case.exposure().headline
-    say(head.sentence, err=True)
-    for flag in head.incomplete:
+    say_all(head.sentence, head.incomplete, case.run.left_out)
+
+
+def say_all(sentence: str, incomplete: list[str], left_out: list[LeftOut]) -> None:
+    """Print on stderr what was found, what is missing, and which logs were left out."""
+    say(sentence, err=True)
+    for flag in incomplete:
         say(f"incomplete: {flag}", err=True)
-    for left in case.run.left_out:
+    for left in left_out:
         say(f"left out: {left.name}: {left.because}", err=True)
 
 
 def exit_of(case: Case, fail_on: str | None) -> int:
     """Return the exit code of a run that ended well."""
     head = case.exposure().headline
+    return exit_code({t.tier: t.requests for t in head.tiers}, head.incomplete, fail_on)
+
+
+def exit_code(tiers: Mapping[str, int], incomplete: list[str], fail_on: str | None) -> int:
+    """Return the exit code by the number of requests of each tier, and by what is missing."""
     if fail_on is not None:
         reached = TIER_ORDER[: TIER_ORDER.index(fail_on) + 1]
-        if any(t.requests for t in head.tiers if t.tier in reached):
+        if any(tiers.get(tier) for tier in reached):
             return Exit.TIER_REACHED
-    return Exit.INCOMPLETE if head.incomplete else Exit.COMPLETE
+    return Exit.INCOMPLETE if incomplete else Exit.COMPLETE

@@ -49,7 +49,12 @@ class Coverage:
         return int(self.hours["unlogged"].sum())
 
 
-def measure(observations: pl.DataFrame, worked: pl.DataFrame, beside: pl.DataFrame) -> Coverage:
+def measure(
+    observations: pl.DataFrame,
+    worked: pl.DataFrame,
+    beside: pl.DataFrame,
+    apart: pl.DataFrame | None = None,
+) -> Coverage:
     """Count observations per node, hop and hour, and find the hours that are missing.
 
     Args:
@@ -57,6 +62,7 @@ def measure(observations: pl.DataFrame, worked: pl.DataFrame, beside: pl.DataFra
         worked: batch lines per hour, of :func:`forensics.activity.hourly`.
         beside: ``duplicates``, of :func:`forensics.coverage.doubled.again`, and ``skipped``, of
             :func:`forensics.coverage.sequences.skipped`, per node, hop and hour.
+        apart: further records, counted under :data:`COUNTED` where they lie.
     """
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     hour = (pl.col("received_at") // HOUR) * HOUR
@@ -72,6 +78,7 @@ def measure(observations: pl.DataFrame, worked: pl.DataFrame, beside: pl.DataFra
             pl.col("at").max().alias("last_at"),
         )
     )
+    counted = counted if apart is None else _together(counted, apart)
     nodes = _spans(counted)
     hours = pl.concat([counted.select(*_AT, "records"), _missing(counted, nodes)])
     hours = hours.with_columns(gap=pl.col("records") == 0)
@@ -89,6 +96,19 @@ def measure(observations: pl.DataFrame, worked: pl.DataFrame, beside: pl.DataFra
 
 
 _AT = ["node", "hop", "hour"]
+COUNTED: dict[str, pl.DataType] = {
+    "node": pl.String(),
+    "hop": pl.String(),
+    **dict.fromkeys(("hour", "records", "first_at", "last_at"), pl.Int64()),
+}
+"""Records per node, hop and hour, with the first and the last time; times in microseconds."""
+
+
+def _together(counted: pl.DataFrame, apart: pl.DataFrame) -> pl.DataFrame:
+    every = pl.concat([counted.select(*COUNTED), apart.select(*COUNTED)])
+    return every.group_by(_AT).agg(
+        pl.col("records").sum(), pl.col("first_at").min(), pl.col("last_at").max()
+    )
 
 
 def _named(rows: pl.DataFrame, hour: pl.Expr) -> pl.DataFrame:

@@ -18,8 +18,9 @@ from forensics.sources.evidence_set import INPUTS, KIND, MANIFEST, ledger_name
 from forensics.sources.layout import KINDS
 from forensics.sources.ledger import VERSION, Ledger, encode
 from forensics.sources.settings import Settings
+from forensics.triage.state import FOLDER
 
-_OWN = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-\d+\.parquet|\.json)")
+_OWN = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-\d+\.(?:parquet|state)|\.json)")
 
 
 def manifest(
@@ -68,7 +69,7 @@ def outputs_of(folder: Path, ledgers: Mapping[str, Ledger]) -> dict[str, Digest]
     found = {
         item.name: Digest(item.bytes, item.sha256)
         for ledger in ledgers.values()
-        for item in ledger.files
+        for item in (*ledger.files, *ledger.states)
     }
     for key in ledgers:
         data = (folder / ledger_name(key)).read_bytes()
@@ -90,7 +91,7 @@ def seal(folder: Path, data: bytes, outputs: Mapping[str, Digest], work: Path) -
     disk.put(folder, MANIFEST, data, work)
     disk.put(folder, SUMS, sums({**outputs, MANIFEST: _digest(data)}), work)
     disk.sync(folder, [MANIFEST])
-    for kind in (INPUTS, *KINDS):
+    for kind in (INPUTS, FOLDER, *KINDS):
         _remove_others(folder, kind, set(outputs))
 
 

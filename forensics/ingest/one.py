@@ -14,13 +14,15 @@ from msgspec.structs import replace
 from forensics.errors import ForensicsError
 from forensics.incident import Incident
 from forensics.ingest import disk, partition
+from forensics.ingest.states import States
 from forensics.ingest.zones import zoneless
 from forensics.sources.evidence_set import Stored, ledger_name
 from forensics.sources.files import Input
 from forensics.sources.layout import key_of
 from forensics.sources.ledger import Ledger, Rows, encode, of_reading
 from forensics.sources.reading import Progress, Reading, Shard, read_shard
-from forensics.sources.reread import file_bytes, ledger_of, places
+from forensics.sources.reread import checked, file_bytes, ledger_of, places
+from forensics.triage.gate import takes
 
 
 @dataclass(frozen=True)
@@ -93,19 +95,24 @@ def _read(job: Job, scratch: Path, progress: Progress) -> tuple[Reading, str]:
 
 def _write(job: Job, reading: Reading, key: str, token: str, scratch: Path) -> None:
     written: list[Rows] = []
+    columns, (facts,) = partition.columns_of(reading), reading.files
+    states = States(job.folder, key, scratch, wanted=takes(facts.format, columns))
     redacted, nodes = False, set[str]()
     try:
         for name, rows, data in partition.files(reading, key, token):
             disk.put(job.folder, name, data, scratch)
             written.append(Rows(name, len(data), hashlib.sha256(data).hexdigest(), rows.height))
+            states.add(written[-1], rows)
             redacted = redacted or places(rows, key)
             nodes |= zoneless(rows, name.split("/", 1)[0])
-        names = job.names, partition.columns_of(reading), tuple(written)
+        names = job.names, columns, tuple(written)
+        counted = states.close()
         ledger = of_reading(reading, key, *names, redacted=redacted, zoneless=nodes)
-        disk.sync(job.folder, [item.name for item in written])
+        ledger = replace(ledger, states=counted)
+        disk.sync(job.folder, [item.name for item in (*written, *counted)])
         _commit(job, ledger, scratch)
     except ForensicsError:
-        for item in written:
+        for item in (*written, *states.written):
             (job.folder / item.name).unlink(missing_ok=True)
         raise
 
@@ -122,6 +129,9 @@ def _copy(job: Job, stored: Stored, scratch: Path) -> str:
     if not (job.folder / ledger_name(ledger.key)).exists():
         for name, data in file_bytes(stored.folder, ledger):
             disk.put(job.folder, name, data, scratch)
-        disk.sync(job.folder, [item.name for item in ledger.files])
+        for item in ledger.states:
+            data = checked(stored.folder, item.name, item.sha256)
+            disk.put(job.folder, item.name, data, scratch)
+        disk.sync(job.folder, [item.name for item in (*ledger.files, *ledger.states)])
         _commit(job, replace(ledger, names=job.names), scratch)
     return ledger.key

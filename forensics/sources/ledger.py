@@ -40,6 +40,7 @@ class Ledger(RawLog, frozen=True, kw_only=True):
     ``columns`` names, per kind of rows, those that the readers filled; ``redacted`` says
     that rows hold a place instead of an identifier; ``zoneless`` are the nodes whose rows
     have times without a zone; ``shape`` is that of the first lines where no format is known.
+    ``states`` are what was counted of the files (:mod:`forensics.triage.state`).
     """
 
     version: int = VERSION
@@ -58,6 +59,7 @@ class Ledger(RawLog, frozen=True, kw_only=True):
     files: tuple[Rows, ...]
     zoneless: tuple[str, ...] = ()
     shape: str = ""
+    states: tuple[Rows, ...] = ()
 
     def facts(self, number: int, name: str) -> FileFacts:
         """Return what the reading pass knew, under the number and name of this run."""

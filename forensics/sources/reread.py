@@ -27,10 +27,15 @@ def ledger_of(stored: Stored) -> Ledger:
     Raises:
         VerificationError: it is missing or not what the manifest says.
     """
-    return decode(_checked(stored.folder, ledger_name(stored.key), stored.ledger_sha256))
+    return decode(checked(stored.folder, ledger_name(stored.key), stored.ledger_sha256))
 
 
-def _checked(folder: Path, name: str, sha256: str) -> bytes:
+def checked(folder: Path, name: str, sha256: str) -> bytes:
+    """Return the bytes of a file of a set.
+
+    Raises:
+        VerificationError: it is missing or has another hash.
+    """
     try:
         data = (folder / name).read_bytes()
     except OSError as error:
@@ -41,13 +46,24 @@ def _checked(folder: Path, name: str, sha256: str) -> bytes:
 
 
 def file_bytes(folder: Path, ledger: Ledger) -> Iterator[tuple[str, bytes]]:
-    """Yield name and bytes of each file of an input of a set, checked.
+    """Yield name and bytes of each file of rows of an input of a set, checked.
 
     Raises:
         VerificationError: one is missing or not what the ledger says.
     """
     for item in ledger.files:
-        yield item.name, _checked(folder, item.name, item.sha256)
+        yield item.name, checked(folder, item.name, item.sha256)
+
+
+def small(folder: Path, ledger: Ledger, kind: str, number: int) -> list[pl.DataFrame]:
+    """Return the rows of one of the kinds that are few, as the raw log gave them.
+
+    Raises:
+        VerificationError: the set holds other bytes than were written.
+    """
+    held = [item for item in ledger.files if item.name.startswith(f"{kind}/")]
+    files = [checked(folder, item.name, item.sha256) for item in held]
+    return [_rows(files, ledger.columns[kind], number)] if files else []
 
 
 def read(source: Input, shard: Shard, reading: Reading, progress: Progress) -> None:
