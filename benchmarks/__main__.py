@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import data, measure, nodelog, table, timing
+from benchmarks import data, measure, nodelog, table, timing, triage
 from benchmarks.tasks import TASKS, Input
 
 SAMPLE = measure.ROOT / "data" / "samples" / "glm53"
@@ -36,12 +36,18 @@ SOURCES: dict[Input, Source] = {
 def main() -> None:
     """Parse, generate, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="?", choices=("reading", "timing"), help="one part alone")
+    parser.add_argument(
+        "part", nargs="?", choices=("reading", "timing", "triage"), help="one part alone"
+    )
     parser.add_argument("--rows", type=int, default=400_000, help="requests (400,000)")
     parser.add_argument("--runs", type=int, default=3, help="runs per task, of which the median")
     parser.add_argument(
         "--timed", type=int, default=1_000_000, help="requests whose times are scored (1,000,000)"
     )
+    parser.add_argument(
+        "--triaged", type=int, nargs="*", default=[1_000_000, 10_000_000],
+        help="requests of evidence sets (1,000,000 10,000,000)",
+    )  # fmt: skip
     parser.add_argument("--data", type=Path, help="folder that keeps the generated files")
     parser.add_argument("--write", type=Path, help="write the tables to this Markdown file too")
     asked = parser.parse_args()
@@ -56,11 +62,13 @@ def main() -> None:
 def _asked(asked: argparse.Namespace, folder: Path, scratch: Path) -> str:
     """Return the parts that were asked for."""
     parts = []
-    if asked.part != "timing":
+    if asked.part in (None, "reading"):
         parts.append(measured(folder, asked.rows, asked.runs, scratch))
-    if asked.part != "reading":
+    if asked.part in (None, "timing"):
         _say("measuring: prefill times")
         parts.append(timing.measured(folder, asked.timed))
+    if asked.part == "triage":
+        parts.append(triage.measured(folder, asked.triaged, asked.runs))
     return "\n\n".join(parts)
 
 

@@ -1,0 +1,207 @@
+"""Triage of an evidence set against a bare scan and rivals: ``python -m benchmarks triage``.
+
+Each task runs in a process of its own; the rivals answer a part of the question only (no
+repeated identifiers, no uncertain limits), as one would write it by hand. DuckDB and the bare
+scan read the same files and columns.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from benchmarks import data, measure, table
+
+Work = Callable[[], object]
+
+COLUMNS = (
+    "request_id",
+    "transfer_id",
+    "received_at",
+    "prefill_node",
+    "prompt_tokens",
+    "prefill_prompt_tokens",
+    "decode_prompt_tokens",
+    "cached_tokens",
+    "prefill_tokens",
+    "reserved_pages",
+    "transferred_pages",
+)
+"""What a triage reads of every row of the generated set."""
+LIMIT = data.POOL_TOKENS - 6
+_PARTS = "observations/**/*.parquet"
+
+
+def bare(folder: Path) -> Work:
+    """Scan the columns once."""
+    import polars as pl
+
+    rows = pl.scan_parquet(str(folder / _PARTS)).select(pl.col(COLUMNS).max())
+    return rows.collect
+
+
+def stated(folder: Path) -> Work:
+    """Triage by the states of the partitions, without prefill times."""
+    return _triage(folder, states=True, times=False)
+
+
+def unstated(folder: Path) -> Work:
+    """Triage by the partitions alone, without prefill times."""
+    return _triage(folder, states=False, times=False)
+
+
+def timed(folder: Path) -> Work:
+    """Triage with all prefill times scored: what ``forensics scope`` gives for any log."""
+    return _triage(folder, states=False, times=True)
+
+
+def _triage(folder: Path, *, states: bool, times: bool) -> Work:
+    from dataclasses import replace
+
+    import msgspec
+
+    from forensics.triage import scope
+
+    def work() -> object:
+        asked = scope.asked(folder)
+        if isinstance(asked, str):
+            raise SystemExit(asked)
+        if not states:
+            bare = [msgspec.structs.replace(ledger, states=()) for ledger in asked.ledgers]
+            asked = replace(asked, ledgers=bare)
+        return scope.scope(asked, times=times)
+
+    return work
+
+
+def whole(folder: Path) -> Work:
+    """Read all rows into memory and judge each: the way of every other kind of log."""
+    from forensics import read_logs
+
+    return lambda: read_logs(folder).affected.polars().height
+
+
+_SQL = f"""
+WITH rows AS (SELECT * FROM read_parquet(?, hive_partitioning = false)),
+counted AS (
+    SELECT prefill_node, received_at // 3600000000 AS hour, count(*) AS n,
+           max(prompt_tokens) AS longest, max(cached_tokens) AS cached
+    FROM rows GROUP BY ALL
+),
+kept AS (
+    SELECT request_id, transfer_id, received_at, prefill_node, prompt_tokens
+    FROM rows
+    WHERE greatest(prompt_tokens, decode_prompt_tokens) >= {LIMIT}
+       OR transferred_pages <> reserved_pages
+       OR prefill_prompt_tokens <> decode_prompt_tokens
+       OR prefill_tokens + cached_tokens < decode_prompt_tokens
+)
+SELECT (SELECT count(*) FROM counted), (SELECT sum(n) FROM counted),
+       (SELECT count(*) FROM kept), (SELECT max(request_id || transfer_id) FROM kept)
+"""  # noqa: S608 -- a constant
+
+
+def duckdb_sql(folder: Path) -> Work:
+    """Count by node and hour and list what is over or does not fit, in SQL."""
+    import duckdb
+
+    return lambda: duckdb.connect().execute(_SQL, [str(folder / _PARTS)]).fetchall()
+
+
+_UNIQUE = (
+    "SELECT count(*) - count(DISTINCT request_id), count(*) - count(DISTINCT transfer_id) "
+    "FROM read_parquet(?, hive_partitioning = false)"
+)
+
+
+def duckdb_unique(folder: Path) -> Work:
+    """The same, and whether any identifier is repeated."""
+    import duckdb
+
+    def work() -> object:
+        connection = duckdb.connect()
+        found = connection.execute(_SQL, [str(folder / _PARTS)]).fetchall()
+        return found, connection.execute(_UNIQUE, [str(folder / _PARTS)]).fetchall()
+
+    return work
+
+
+def by_pandas(folder: Path) -> Work:
+    """Count and list the same with pandas, all rows in memory."""
+    import pandas as pd
+
+    def work() -> object:
+        parts = sorted(folder.glob(_PARTS))
+        rows = pd.concat(pd.read_parquet(part, columns=list(COLUMNS)) for part in parts)
+        hours = rows.groupby(["prefill_node", rows["received_at"] // 3_600_000_000]).size()
+        kept = rows[
+            (rows[["prompt_tokens", "decode_prompt_tokens"]].max(axis=1) >= LIMIT)
+            | (rows["transferred_pages"] != rows["reserved_pages"])
+            | (rows["prefill_prompt_tokens"] != rows["decode_prompt_tokens"])
+            | (rows["prefill_tokens"] + rows["cached_tokens"] < rows["decode_prompt_tokens"])
+        ]
+        return len(hours), len(kept)
+
+    return work
+
+
+TASKS: dict[str, Callable[[Path], Work]] = {
+    "bare scan of the same columns": bare,
+    "triage by states": stated,
+    "triage": unstated,
+    "triage with prefill times": timed,
+    "DuckDB by hand": duckdb_sql,
+    "DuckDB by hand, with repeated identifiers": duckdb_unique,
+    "pandas by hand": by_pandas,
+    "all rows in memory": whole,
+}
+_IN_MEMORY = ("pandas by hand", "all rows in memory")
+MOST_IN_MEMORY = 2_000_000
+"""Rows up to which the tasks that hold all of them are run."""
+
+
+def measured(folder: Path, sizes: list[int], runs: int) -> str:
+    """Return the tables as Markdown, of sets of so many requests that are made where missing."""
+    from benchmarks import triagedata
+
+    parts = [_FACTS]
+    for rows in sizes:
+        there = folder / f"set-{rows}"
+        if not there.exists():
+            triagedata.write(there, rows)
+        parts.append(f"### {rows:,} requests\n\n{_table(there, rows, runs)}")
+    return "\n\n".join(parts)
+
+
+_FACTS = (
+    "## Triage of an evidence set\n\n"
+    "By the wall, each in a process of its own, without start-up; the largest process and its "
+    "workers, each with its peak memory."
+)
+
+
+def _table(folder: Path, rows: int, runs: int) -> str:
+    names = [name for name in TASKS if rows <= MOST_IN_MEMORY or name not in _IN_MEMORY]
+    found = [measure.task(name, folder, runs, "benchmarks.triage") for name in names]
+    scan = found[0].seconds
+    body = [
+        [f.name, f"{f.seconds:.2f}", f"× {f.seconds / scan:.1f}", f"{f.peak_bytes / 1e6:,.0f}"]
+        for f in found
+    ]
+    return table.markdown(("", "seconds", "bare scans", "peak MB"), body)
+
+
+def main(name: str, folder: str) -> None:
+    """Run one task and print its seconds."""
+    work = TASKS[name](Path(folder))
+    begun, cpu = time.perf_counter(), time.process_time()
+    work()
+    seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu_seconds}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
