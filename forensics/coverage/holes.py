@@ -1,11 +1,15 @@
 """Requests that other hops prove and of which a log that was kept holds no record.
 
-Where a hop's logs hold nearly every request of its neighbours, one that they lack was lost, and
-what the lost record would have shown is not known: a prompt below the limit then clears nobody.
+Where a hop's logs hold nearly every request of its neighbours in their fuller hours, one that
+they lack was lost, and what the lost record would have shown is not known: a prompt below the
+limit then clears nobody. That reaches a day beyond the first and the last record of the hop: a
+log that ends hours before its neighbours' is cut off, one that ends weeks before was not kept.
+
 Where a hop's logs hold few of them (one node's of four were given), a missing record says
-nothing; but an hour without any record of the hop, amid hours that have some, is a hole all the
-same. So is the hour next to the first and the last record: logs end in the middle of one. And so
-is the record of one of two hand-offs under one number, where the hop logged the other.
+nothing; but an hour without any record of the hop, or of one of its nodes, amid hours that have
+some, is a hole all the same. So is the hour next to the first and the last record: logs end in
+the middle of one. And so is the record of one of two hand-offs under one number, where the hop
+logged the other.
 """
 
 from __future__ import annotations
@@ -15,11 +19,18 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.columns import ensure
 from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP, HOPS
 
 KEPT = 0.9
 """Share of the neighbours' requests from which on a hop's logs count as kept."""
+FULLER = 0.75
+"""Which hour of all is looked at, by its share: hours that lost records say nothing of the rest."""
+LEAST = 10
+"""Requests of an hour from which its share says something."""
+REACH = 24 * HOUR
+"""How far beyond their first and last record logs count as kept."""
 SPEAKS_FOR = {
     "gateway": ("gateway", JOINED),
     "prefill": ("prefill", JOINED, ENGINE_HOP),
@@ -37,8 +48,9 @@ LACKS: dict[str, pl.DataType] = {
 class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
-    ``lacking``: handoff, hop, hour (µs). ``shares``: hop, the median share of the neighbours'
-    requests that the hop's logs hold in an hour, and from which hour to which they reach.
+    ``lacking``: handoff, hop, hour (µs). ``shares``: hop, the share of the neighbours' requests
+    that the hop's logs hold in one of their fuller hours (:data:`FULLER`), and from which hour
+    to which they reach.
     """
 
     lacking: pl.DataFrame
@@ -64,16 +76,18 @@ def find(requests: pl.DataFrame, observed: pl.DataFrame) -> Holes:
         if not hours.len():
             continue
         first, last = int(hours.min()), int(hours.max())  # type: ignore[arg-type]
-        within = rows.filter(
-            _expected(hop) & pl.col("hour").is_between(first - HOUR, last + HOUR)
-        ).select("handoff", "hour", has=f"has_{hop}")
-        share = _usual(within)
+        asked = rows.filter(_expected(hop)).select("handoff", "hour", has=f"has_{hop}")
+        share = _share(asked.filter(pl.col("hour").is_between(first, last)))
         shares.append((hop, share, first, last))
-        lost = within.filter(~pl.col("has"))
+        beyond = REACH if share >= KEPT else HOUR
+        lost = asked.filter(
+            ~pl.col("has") & pl.col("hour").is_between(first - beyond, last + beyond)
+        )
         if share < KEPT:
             beside = _beside(requests, rows, hop)
-            kept = pl.col("handoff").is_in(beside.implode())
-            lost = lost.filter(~pl.col("hour").is_in(hours.implode()) | kept)
+            told = pl.col("handoff").is_in(beside.implode())
+            spoken = hours.filter(~hours.is_in(_silent(observed, hop).implode()))
+            lost = lost.filter(~pl.col("hour").is_in(spoken.implode()) | told)
         found.append(lost.select("handoff", pl.lit(hop).alias("hop"), "hour"))
     schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
     return Holes(
@@ -128,11 +142,25 @@ def _hours(observed: pl.DataFrame, hop: str) -> pl.Series:
     return (own["received_at"] // HOUR * HOUR).unique()
 
 
-def _usual(within: pl.DataFrame) -> float:
-    """Return the share of requests that the hop holds in its middle hour."""
-    by_hour = within.group_by("hour").agg(pl.col("has").mean())
-    middle = by_hour["has"].median()
-    return 0.0 if middle is None else float(middle)  # type: ignore[arg-type]
+def _silent(observed: pl.DataFrame, hop: str) -> pl.Series:
+    """Return the hours in which a node of a hop logged nothing, amid hours in which it did."""
+    rows = ensure(observed, ["prefill_node", "decode_node"])
+    named = {"prefill": pl.col("prefill_node"), "decode": pl.col("decode_node")}
+    node = named.get(hop, pl.lit("gateway"))
+    own = rows.filter(pl.col("hop") == hop).select(node=node, hour=pl.col("received_at") // HOUR)
+    told = own.drop_nulls().unique().sort("node", "hour")
+    after = pl.col("hour").shift(-1).over("node")
+    gaps = told.with_columns(after=after).filter(after - pl.col("hour") > 1)
+    every = gaps.select(pl.int_ranges(pl.col("hour") + 1, "after").alias("hour")).explode("hour")
+    return (every["hour"] * HOUR).unique()
+
+
+def _share(within: pl.DataFrame) -> float:
+    """Return the share of requests that the hop holds in one of its fuller hours."""
+    by_hour = within.group_by("hour").agg(pl.len(), pl.col("has").mean())
+    told = by_hour.filter(pl.col("len") >= LEAST)["has"]
+    fuller = told.quantile(FULLER, "higher") if told.len() else within["has"].mean()
+    return 0.0 if fuller is None else float(fuller)  # type: ignore[arg-type]
 
 
 def attach(requests: pl.DataFrame, holes: Holes) -> pl.DataFrame:

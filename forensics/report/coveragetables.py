@@ -17,7 +17,7 @@ SPECS: Final = (
         lambda exposure: exposure.reach,
         (
             _HOP,
-            Column("Held in the middle hour (%)", "share", "measure"),
+            Column("Held in the fuller hours (%)", "share", "measure"),
             Column("Counts as kept", "kept"),
             count("Proved elsewhere, not held (requests)", "lost"),
             _UNDECIDED,
