@@ -2,7 +2,8 @@
 
 A figure is the time from one node's record of a request to the other's, so it holds the
 way between them as well. It never moves a time: a row keeps the time it was logged with,
-and where a clock is off by seconds, rows near the window's edge are at most ``possible``.
+and where a clock is off by seconds, rows near the window's edge are at most ``possible``. The
+gateway's clock is believed where any engine's agrees with it.
 """
 
 from __future__ import annotations
@@ -142,7 +143,8 @@ def far(pairs: pl.DataFrame) -> pl.DataFrame:
 def widen(requests: pl.DataFrame, joined: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
     """Add ``clock_margin`` (microseconds) to requests whose time is from a clock that is off.
 
-    Without such a clock the frame is returned as it is.
+    Without such a clock the frame is returned as it is. A client's record is by the gateway's
+    clock; where each engine contradicts it, it may be that one which is off.
     """
     off = far(pairs)
     if not off.height:
@@ -160,5 +162,11 @@ def widen(requests: pl.DataFrame, joined: pl.DataFrame, pairs: pl.DataFrame) -> 
         for column in ("prefill_node", "decode_node")
     ]
     own = pl.col("handoff").is_in(client.implode())
-    margin = pl.when(~own).then(pl.max_horizontal(margins)).otherwise(0)
+    margin = pl.when(~own).then(pl.max_horizontal(margins)).otherwise(_of_gateway(pairs))
     return requests.with_columns(clock_margin=margin.fill_null(0))
+
+
+def _of_gateway(pairs: pl.DataFrame) -> int:
+    """Return by how much the gateway's clock may be off: no engine agrees with it; else 0."""
+    apart = [abs(delay) for delay in delays(pairs).values()]
+    return max(apart, default=0) if all(delay > FAR for delay in apart) else 0
