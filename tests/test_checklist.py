@@ -254,6 +254,9 @@ def test_what_the_ways_out_cost(case_of: CaseOf) -> None:
         request(request_id=str(n), tenant_id=f"t{n % 2}", prompt_tokens=tokens, **ANSWERED)
         for n, tokens in enumerate((500, 900, 950, 990))
     ]
+    # A second try behind the edge is no further request to it.
+    asked_for.append(asked_for[-1] | {"transfer_id": "9"})
+    asked_for[-2]["transfer_id"] = "8"
     p1 = pool(894, engine="sglang", disaggregated=True)
     document = case_of(p1, p1 | {"node": "p2"}, *asked_for).exposure()
     (limit,) = document.limit_costs

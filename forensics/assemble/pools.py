@@ -131,11 +131,17 @@ def _limit_cost(rows: pl.DataFrame, limit: int, nodes: int) -> doc.LimitCost:
     return doc.LimitCost(
         limit_tokens=limit,
         nodes=nodes,
-        requests=refused.height,
+        requests=_calls(refused),
         tenants=refused["tenant_id"].drop_nulls().n_unique(),
-        tenants_unknown=refused["tenant_id"].null_count(),
-        answered_well=well.height,
+        tenants_unknown=_calls(refused.filter(pl.col("tenant_id").is_null())),
+        answered_well=_calls(well),
     )
+
+
+def _calls(rows: pl.DataFrame) -> int:
+    """Count requests as an edge sees them: attempts behind it are of one."""
+    named = rows.filter(pl.col("request_id").is_not_null()).select("request_id", "tenant_id")
+    return named.n_unique() + rows["request_id"].null_count()
 
 
 def pool_costs(analysis: Analysis) -> list[doc.PoolCost]:
@@ -160,8 +166,8 @@ def _pool_cost(role: str, nodes: int, pool: int, needed: int) -> doc.PoolCost:
     sentence = (
         f"The pools of {count(nodes, f'{role} engine')} held {pool:,} tokens together when they "
         f"were smallest. Shared out in pools of {needed:,} tokens that is "
-        f"{count(after, 'engine')}: {count(given_up, 'prompt')} fewer at the same time, one an "
-        "engine. This holds the memory for pages constant; memory that is added, or taken from "
+        f"{count(after, 'engine')}, {given_up:,} fewer that can work on long prompts at the same "
+        "time. This holds the memory for pages constant; memory that is added, or taken from "
         "elsewhere, changes it."
     )
     return doc.PoolCost(role, nodes, pool, needed, after, given_up, sentence)

@@ -70,7 +70,7 @@ class PoolCost(Struct, frozen=True):
     """What pools that cover the window cost, of the engines of a role that had one too small.
 
     The memory of all these pools is held constant, so that engines with the needed one are
-    fewer; each works on one prompt of the full window at a time.
+    fewer. None of them holds a prompt of the full window before, each of them one after.
     """
 
     role: str

@@ -13,7 +13,7 @@ TIERS: Final = Spec(
     (
         Column("Tier", "tier", "tier"),
         count("Requests", "requests"),
-        count("Delivered for certain", "delivered"),
+        count("Affected and delivered for certain", "delivered"),
         Column("Means", "meaning"),
     ),
     empty="No tier is counted in this document.",

@@ -70,7 +70,7 @@ SPECS: Final = (
     ),
     Spec(
         "pool_costs",
-        "A pool that covers the window: prompts of the full window at the same time",
+        "A pool that covers the window: engines that work at the same time",
         lambda exposure: exposure.pool_costs,
         (
             Column("Role", "role"),
@@ -78,7 +78,7 @@ SPECS: Final = (
             count("Pools together (tokens)", "pool_tokens"),
             count("Needed of each (tokens)", "needed_tokens"),
             count("Engines after", "nodes_after"),
-            count("Given up (prompts)", "given_up"),
+            count("Given up (engines)", "given_up"),
             Column("In words", "sentence"),
         ),
         empty="No pool was below 1.25 x its window, where both are known.",
