@@ -39,6 +39,8 @@ _LINE_FEED = 10
 class Block:
     """Whole lines: bytes, number of the first line (from 1), offset of the first byte.
 
+    The offset is None where the lines do not stand like that in the file, as those that a
+    wrapper held or entries of a list.
     ``reason`` is set where the bytes could not be kept; they are then empty and the
     block stands for one unreadable line. Lines that a wrapper held have the ``numbers`` of
     its records, and ``times`` in microseconds of UTC where it tells them.
@@ -46,7 +48,7 @@ class Block:
 
     data: bytes
     line: int
-    offset: int
+    offset: int | None
     reason: str | None = None
     numbers: np.ndarray | None = None
     times: pl.Series | None = None
@@ -65,7 +67,18 @@ class Block:
     @cached_property
     def ends(self) -> np.ndarray:
         """Where the lines end: offsets of their line feeds within ``data``."""
-        return np.flatnonzero(np.frombuffer(self.data, np.uint8) == _LINE_FEED)
+        data = np.frombuffer(self.data, np.uint8)
+        # Piece by piece: what is made on the way stays in the processor's cache.
+        begins = range(0, len(data), READ_BYTES)
+        feeds = (data[at : at + READ_BYTES] == _LINE_FEED for at in begins)
+        found = [np.flatnonzero(feed) + at for at, feed in zip(begins, feeds, strict=True)]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    @cached_property
+    def starts(self) -> np.ndarray:
+        """Where the lines begin: offsets of their first bytes within ``data``."""
+        starts = np.append(0, self.ends + 1)
+        return starts[:-1] if starts[-1] == len(self.data) else starts
 
 
 class Source(Protocol):
@@ -194,19 +207,23 @@ def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
 def _pieces(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
     """Put chunks together, or cut those that unfolded far, to pieces of about one size.
 
-    So a long line is met the same way however packed. What came before the stream breaks
-    off is yielded before the error is passed on.
+    So a long line is met the same way however packed. Where a line ends near the end of a
+    piece, the piece does. What came before the stream breaks off is yielded before the error
+    is passed on.
     """
-    held: list[bytes] = []
+    held: list[bytes | memoryview] = []
     total = 0
     try:
         for chunk in chunks:
             for start in range(0, len(chunk), size):
-                held.append(chunk[start : start + size])
-                total += len(held[-1])
-                if total >= size:
-                    yield b"".join(held)
-                    held, total = [], 0
+                piece = chunk[start : start + size]
+                total += len(piece)
+                if total < size:
+                    held.append(piece)
+                    continue
+                cut = piece.rfind(b"\n") + 1 or len(piece)
+                yield b"".join((*held, memoryview(piece)[:cut]))
+                held, total = [piece[cut:]], 0
     except (DamagedStreamError, OSError):
         yield b"".join(held)
         raise
@@ -232,7 +249,8 @@ def _lines(chunks: Iterator[bytes]) -> Iterator[Block]:
             offset, line, held, size = offset + size + first, line + 1, [], 0
             chunk, cut = chunk[first:], cut - first
         if cut:
-            data = b"".join((*held, memoryview(chunk)[:cut]))
+            whole = not held and cut == len(chunk)
+            data = chunk if whole else b"".join((*held, memoryview(chunk)[:cut]))
             block = Block(data, line, offset)
             yield block
             line, offset = line + len(block.ends), offset + len(data)

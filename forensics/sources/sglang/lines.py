@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import polars as pl
 
+from forensics.sources.bytewords import ByteLines, word_of
 from forensics.sources.context import Context
 from forensics.sources.lineids import fit_ids
 from forensics.sources.parsed import Parsed, Unread
@@ -21,6 +23,17 @@ from forensics.sources.stamps import Outer
 
 _BY_LITERAL = {literal: message for message in MESSAGES for literal in message.literals}
 _LITERALS = list(_BY_LITERAL)
+_DTYPES: dict[str, type] = {
+    name: dtype
+    for message in MESSAGES
+    if message.template is not None
+    for name, dtype in message.template.dtypes.items()
+}
+_NAMES = pl.Series("literal", [*_LITERALS, None], dtype=pl.Enum(_LITERALS))
+_BY_WORD: dict[int, list[tuple[int, bytes]]] = {}
+"""Number and bytes of the literals by their first word; each is at least that long."""
+for _number, _literal in enumerate(_LITERALS):
+    _BY_WORD.setdefault(word_of(_literal.encode()), []).append((_number, _literal.encode()))
 _EITHER = "|".join(re.escape(literal) for literal in _LITERALS)
 _SWALLOWED = r", bootstrap_room=|, input[ _]len=|\.bootstrap_room="
 """Fields that stand after an id and cannot be part of it."""
@@ -31,6 +44,62 @@ _BEGUN = pl.Series(
     sorted({text[:end] for text in _LITERALS for end in range(1, len(text))}), dtype=pl.String
 )
 """What is left of a message's literal in a line that was cut off within it."""
+
+
+def tell(rows: pl.DataFrame, data: ByteLines, begins: np.ndarray) -> pl.DataFrame:
+    """Return rows with the ``literal`` that each message begins with.
+
+    Args:
+        rows: of :func:`forensics.sources.sglang.prefix.split`.
+        data: the lines as bytes.
+        begins: where each message begins there.
+    """
+    first = data.words(begins)
+    literal = np.full(rows.height, len(_LITERALS))
+    figures = _Figures(rows.height)
+    for word in pl.Series(first).unique().to_list():
+        for number, text in _BY_WORD.get(word, ()):
+            near = np.flatnonzero(first == word)
+            near = near[data.begins_with(begins[near], text)]
+            if len(near):
+                literal[near] = number
+                figures.read(_BY_LITERAL[_LITERALS[number]], data, begins, near)
+    return rows.with_columns(_NAMES[literal], figures.column())
+
+
+class _Figures:
+    """Figures of lines whose messages have a template, in a column; of others they are null."""
+
+    def __init__(self, height: int) -> None:
+        self._fits = np.zeros(height, np.bool_)
+        self._columns: dict[str, np.ndarray] = {
+            name: np.zeros(height, dtype) for name, dtype in _DTYPES.items()
+        }
+
+    def read(self, message: Message, data: ByteLines, begins: np.ndarray, at: np.ndarray) -> None:
+        """Read the lines of one message, which stand at these places among all."""
+        if message.template is None:
+            return
+        self._fits[at], figures = message.template.read(data, begins[at])
+        for name, values in figures.items():
+            self._columns[name][at] = values
+
+    def column(self) -> pl.Series:
+        """Return the figures, and in which lines they were read."""
+        return pl.DataFrame({**self._columns, "fits": self._fits}).to_struct("figures")
+
+
+def _figured(message: Message, rows: pl.DataFrame) -> tuple[list[pl.DataFrame], pl.DataFrame]:
+    """Return the rows whose figures were read, with these in place of ``body``, and the others."""
+    if "figures" not in rows.columns:
+        return [], rows
+    left = rows.drop("figures")
+    if message.template is None:
+        return [], left
+    figures = rows["figures"].struct.unnest()
+    fits = figures["fits"]
+    taken = left.drop("body").hstack(figures.select(list(message.template.dtypes)))
+    return ([taken], left.clear()) if fits.all() else ([taken.filter(fits)], left.filter(~fits))
 
 
 def parse(rows: pl.DataFrame, context: Context, parsed: Parsed, stamped: Outer) -> None:
@@ -57,13 +126,14 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed, stamped: Outer) 
 
 def _begun(rows: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame:
     """Take the lines that begin with a message's literal; return the others."""
-    rest = rows.clear()
-    begin = rows.with_columns(literal=pl.col("body").str.extract(f"^({_EITHER})", 1))
-    for (literal,), found in begin.partition_by("literal", as_dict=True).items():
+    rest = rows.select(prefix.COLUMNS).clear()
+    if "literal" not in rows.columns:
+        rows = rows.with_columns(literal=pl.col("body").str.extract(f"^({_EITHER})", 1))
+    for (literal,), found in rows.partition_by("literal", as_dict=True).items():
         if literal is None:
-            rest = found.drop("literal")
+            rest = found.select(prefix.COLUMNS)
         else:
-            _take(_BY_LITERAL[str(literal)], found, context, parsed)
+            _take(_BY_LITERAL[str(literal)], found.drop("literal"), context, parsed)
     return rest
 
 
@@ -107,7 +177,8 @@ def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
 
 
 _STAMPED = r"^[ \t]+\S{0,40}\d{4}-\d\d-\d\d[ T]\d\d:"
-_GLUED = r".\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+_AGAIN = r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
+_GLUED = f".{_AGAIN}"
 """Begin of a line behind another one that lost its end; a URL holds no such text as it is."""
 _NO_TEXT = frozenset({"web-server", "prefill-batch", "decode-batch"})
 """Lines that hold no text of a client, and of which no request is taken."""
@@ -138,6 +209,9 @@ def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed
 
 def _alone(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
     """Leave out lines with a further one behind them, which may be of a request."""
+    # Begun with a rare byte it is found at once, which the same with any byte before it is not.
+    if not rows["body"].str.contains(_AGAIN).any():
+        return rows
     glued = rows["body"].str.contains(_GLUED)
     if not glued.any():
         return rows
@@ -158,8 +232,8 @@ def _fields(message: Message, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[in
 
     What is usual comes first and is tried on all rows, odd patterns on what is left.
     """
-    found: list[pl.DataFrame] = []
     left = rows if message.bare or rows["known"].all() else rows.filter("known")
+    found, left = _figured(message, left)
     if message.shapes and left.height:
         found, left = pieces.take(left, message.shapes)
     for pattern in message.patterns if left.height else ():

@@ -11,6 +11,7 @@ import polars as pl
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed
+from forensics.sources.sglang.figures import Template
 from forensics.sources.sglang.pieces import Shape
 
 COUNT = r"[0-9]{1,12}"
@@ -86,6 +87,7 @@ class Message:
         form: what it is called and shows.
         literals: texts that it begins with, or that only it holds.
         patterns: forms that it may have; the first that fits a line gives its fields.
+        template: a form whose figures are read from the bytes.
         shapes: orders of pieces that are looked for before any pattern.
         build: makes observations, facts or traces of the lines; None: they are counted.
         aside: names the kind that a line is only counted under, or is null: it is kept.
@@ -100,6 +102,7 @@ class Message:
     shapes: tuple[Shape, ...] = ()
     aside: pl.Expr | None = None
     bare: bool = False
+    template: Template | None = None
     refine: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.sources.blocks import Block, Source
+from forensics.sources.bytewords import ByteLines
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.sglang import lines, prefix
@@ -44,7 +45,13 @@ class _NodeLog:
             self._requests.read(Block(data, 1, block.offset), found["line"], parsed)
             locate(parsed.unread, block)
             return parsed
-        return self.rest(parsed) if self._waiting.add(found, block) else parsed
+        starts = block.starts if data is block.data else Block(data, 1, 0).starts
+        told = ByteLines(data, starts)
+        rows, begins = prefix.split(found, told, self._context.node)
+        rows = lines.tell(rows, told, begins)
+        if "outer" in found.columns:
+            rows = rows.with_columns(found["outer"])
+        return self.rest(parsed) if self._waiting.add(rows, block) else parsed
 
     def rest(self, parsed: Parsed) -> Parsed:
         """Read all that waits into ``parsed``."""
@@ -53,7 +60,7 @@ class _NodeLog:
             return parsed
         parsed.read += found.height
         stamped = Outer(found, self._context.node, parsed)
-        rows = stamped(prefix.split(found, self._context.node))
+        rows = stamped(found.drop("outer", strict=False).rechunk())
         rows = self._without_records(rows, parsed)
         if rows.height:
             lines.parse(rows, self._context, parsed, stamped)

@@ -7,7 +7,12 @@ before it, and Dynamo writes UTC in a form of its own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import polars as pl
+
+from forensics.sources.bytewords import SIZE, ByteLines, before, kinds, word_at
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -18,7 +23,15 @@ _RANKS = (
     r"|EP[0-9]+))*"
 )
 _STAMP = rf"(?<stamp>{_DAY} {_CLOCK}){_FRACTION}{_RANKS}"
-_USUAL = rf"^\[{_STAMP}$"
+_STAMP_ALONE = rf"^\[({_DAY} {_CLOCK})$"
+_STAMP_BYTES = len("[2026-08-28 03:14:06")
+_BEHIND_STAMP = rf"^(?<whole>{_FRACTION}{_RANKS})$"
+_LOW = np.uint64(0xFFFFFFFF)
+"""The bytes of the third word that are a stamp's."""
+_ONE, _TWO = np.uint64(0xFF), np.uint64(0xFFFF)
+_CLOSED = int.from_bytes(b"] ", "little")
+_WINDOW = 128
+"""Bytes in which a prefix ends; a longer one is looked for among the unusual ones."""
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*"
 _ACTOR = rf"(?:\([^()]{{1,80}}\){_COLOUR} )?"
 _LOGGER = r"(?:\[[^\[\]]{0,80}\])*:?"
@@ -29,27 +42,105 @@ _GROUPS = ("stamp", "fraction", "dp", "tp")
 COLUMNS = ["line", "body", "known", "local", "naive", "identity", "dp", "tp"]
 
 
-def split(lines: pl.DataFrame, node: str) -> pl.DataFrame:
-    """Return ``line`` and ``text`` as :data:`COLUMNS`: message, time, engine, ranks.
+def split(lines: pl.DataFrame, data: ByteLines, node: str) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return lines as :data:`COLUMNS` (message, time, engine, ranks), and where messages begin.
 
     ``local`` are microseconds on the clock of the prefix, null where it names no day that
     there is; ``naive`` is true where that clock's zone is not known. Where the usual prefix
     is not there, ``known`` is false and ``body`` the whole text.
+
+    Args:
+        lines: ``line`` and ``text``.
+        data: the same lines as bytes.
+        node: who wrote them.
     """
-    rows = lines["text"].str.splitn("] ", 2).struct.unnest()
-    rows.columns = ["head", "body"]
-    if rows["body"].str.starts_with(" ").any():
-        rows = rows.with_columns(pl.col("body").str.strip_chars_start(" "))
-    rows.insert_column(0, lines["line"])
-    # Many lines share a second and a rank: what stands there is taken apart once.
-    heads = rows.select(pl.col("head").unique()).with_columns(_fields("head", _USUAL))
-    heads = heads.unnest("prefix").select("head", *_parsed(node, naive=True))
-    rows = rows.join(heads, on="head", how="left", maintain_order="left")
-    if rows["body"].null_count() or not rows["known"].all():
-        known = rows["known"] & rows["body"].is_not_null()
-        body = rows["body"].zip_with(known, lines["text"])
-        rows = rows.with_columns(known.alias("known"), body.alias("body"))
-    return rows.drop("head")
+    head = _head(data)
+    # Many lines share a second, and many a rank: each is taken apart once.
+    stamps, stamp = _stamps(head)
+    ranks, rank = _ranks(head, node)
+    known = stamps["known"][stamp] & ranks["known"][rank] & pl.Series(head.closed)
+    body, begins = _behind(lines["text"], head, known)
+    found = pl.DataFrame(
+        [
+            lines["line"],
+            body.alias("body"),
+            known,
+            stamps["local"][stamp] + ranks["fraction"][rank],
+            pl.repeat(True, len(known), dtype=pl.Boolean, eager=True).alias("naive"),
+            *(ranks[name][rank] for name in ("identity", "dp", "tp")),
+        ]
+    )
+    return found if known.all() else found.with_columns(_unless_known(node)), begins
+
+
+def _unless_known(node: str) -> list[pl.Expr]:
+    known = pl.col("known")
+    fields = [pl.when(known).then(name).alias(name) for name in ("local", "dp", "tp")]
+    return [*fields, pl.when(known).then("identity").otherwise(pl.lit(node)).alias("identity")]
+
+
+@dataclass(frozen=True)
+class _Head:
+    """What stands before the first ``]`` of each line, as words; no words where none is near."""
+
+    data: ByteLines
+    stamp: list[np.ndarray]
+    behind: list[np.ndarray]
+    length: np.ndarray
+    closed: np.ndarray
+
+
+def _head(data: ByteLines) -> _Head:
+    windows = data.windows(data.starts, _WINDOW)
+    first, second, third, *more = (word_at(windows, at) for at in range(0, _WINDOW, SIZE))
+    words: list[np.ndarray] = []
+    length = np.full(len(data.starts), 2 * SIZE)
+    longer = np.ones(len(data.starts), np.bool_)
+    for word in (third & ~_LOW, *more):
+        kept, size = before(word, b"]")
+        words.append(kept * longer)
+        length += size * longer
+        longer &= size == SIZE
+        if not longer.any():
+            break
+    closed = (data.words(data.starts + length) & _TWO) == _CLOSED
+    stamp = [word * closed for word in (first, second, third & _LOW)]
+    behind = [closed.astype(np.uint64), *(word * closed for word in words)]
+    return _Head(data, stamp, behind, length, closed)
+
+
+def _stamps(head: _Head) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return ``known`` and ``local`` of each stamp that there is, and which one a line has."""
+    one, stamp = kinds(head.stamp)
+    begins = head.data.starts[one]
+    texts = head.data.texts(begins, begins + _STAMP_BYTES)
+    stamps = texts.str.extract(_STAMP_ALONE, 1).alias("stamp").to_frame()
+    return stamps.select(pl.col("stamp").is_not_null().alias("known"), local=_seconds()), stamp
+
+
+def _ranks(head: _Head, node: str) -> tuple[pl.DataFrame, np.ndarray]:
+    """Return what there is behind stamps: fraction and ranks, and which of these a line has."""
+    one, rank = kinds(head.behind)
+    begins = head.data.starts[one]
+    texts = head.data.texts(begins + _STAMP_BYTES, begins + head.length[one])
+    fields = texts.alias("text").to_frame().with_columns(_fields("text", _BEHIND_STAMP))
+    found = fields.unnest("prefix").select(
+        pl.col("whole").is_not_null().alias("known"), _fraction(), *_engine(node)
+    )
+    return found, rank
+
+
+def _behind(text: pl.Series, head: _Head, known: pl.Series) -> tuple[pl.Series, np.ndarray]:
+    """Return the messages, what stands behind the usual prefix or all, and where they begin."""
+    passed = (head.length + len("] ")) * known.to_numpy()
+    begins = head.data.starts + passed
+    cut = pl.col("text").cast(pl.Binary).bin.slice(pl.lit(pl.Series(passed))).cast(pl.String)
+    body = text.to_frame("text").select(cut).to_series()
+    spaced = (head.data.words(begins) & _ONE == ord(" ")) & known.to_numpy()
+    if not spaced.any():
+        return body, begins
+    bare = body.str.strip_chars_start(" ").zip_with(pl.Series(spaced), body)
+    return bare, begins + (body.str.len_bytes() - bare.str.len_bytes()).to_numpy()
 
 
 def split_unusual(rows: pl.DataFrame, node: str) -> pl.DataFrame:
@@ -79,19 +170,26 @@ def _with_groups(frame: pl.DataFrame) -> pl.DataFrame:
 def _parsed(node: str, *, naive: bool) -> list[pl.Expr]:
     return [
         pl.col("stamp").is_not_null().alias("known"),
-        _local().alias("local"),
+        (_seconds() + _fraction()).alias("local"),
         pl.lit(naive).alias("naive"),
-        identity(node).alias("identity"),
-        pl.col("dp").cast(pl.Int32),
-        pl.col("tp").cast(pl.Int32),
+        *_engine(node),
     ]
 
 
-def _local() -> pl.Expr:
+def _engine(node: str) -> list[pl.Expr]:
+    ranks = [pl.col(name).cast(pl.Int32) for name in ("dp", "tp")]
+    return [identity(node).alias("identity"), *ranks]
+
+
+def _seconds() -> pl.Expr:
+    """Microseconds of whole seconds."""
     moment = pl.col("stamp").str.replace("T", " ", literal=True)
-    micros = moment.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
-    fraction = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
-    return micros.to_physical() + fraction.fill_null(0)
+    return moment.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False).to_physical()
+
+
+def _fraction() -> pl.Expr:
+    micros = pl.col("fraction").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64)
+    return micros.fill_null(0)
 
 
 def identity(node: str) -> pl.Expr:

@@ -8,6 +8,7 @@ import polars as pl
 
 from forensics.sources.forms import Form
 from forensics.sources.sglang.clock import QUARTER_HOUR
+from forensics.sources.sglang.figures import Template
 from forensics.sources.sglang.message import COUNT, Message, Rows, number
 from forensics.sources.sglang.prefix import identity
 
@@ -26,6 +27,15 @@ _DECODE = (
     r"(?:accept len: [0-9.]+, accept rate: [0-9.]+, )?pre-allocated usage: [0-9.]+, "
     r"#prealloc-req: [0-9]+, #transfer-req: [0-9]+, #(?:host-receive-req: [0-9]+, #)?"
     rf"retracted-req: (?<retracted>{COUNT})"
+)
+_DECODE_PLACES = Template(
+    "Decode batch, #running-req: {sequences:d}, #token: {used:d}, token usage: {usage:s}, "
+    "pre-allocated usage: {:s}, #prealloc-req: {:d}, #transfer-req: {:d}, "
+    "#retracted-req: {retracted:d}"
+)
+_PREFILL_PLACES = Template(
+    "Prefill batch, #new-seq: {sequences:d}, #new-token: {tokens:d}, #cached-token: {cached:d}, "
+    "token usage: {usage:s}"
 )
 _SEQUENCES = {"prefill": "new-seq", "decode": "running-req"}
 _FIELDS = {
@@ -66,10 +76,13 @@ def _placed(frame: pl.DataFrame, rows: Rows, hop: str, names: tuple[str, ...]) -
 
 def _highest(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the line of each minute with most tokens in the pool, at its own moment."""
-    told = frame.select("dp", "naive", "local", "used", "usage").drop_nulls("used")
-    first = told.sort("used", "usage", "local", descending=[True, True, False], nulls_last=True)
-    minute = first.group_by("dp", "naive", pl.col("local") // _MINUTE, maintain_order=True)
-    highest = minute.agg(pl.first("used"), pl.first("usage"), at=pl.first("local"))
+    minute = ("dp", "naive", pl.col("local") // _MINUTE)
+    told = frame.select("dp", "naive", "local", "used", "usage")
+    # Few lines are the highest: they alone are put in order.
+    most = told.filter(pl.col("used") == pl.col("used").max().over(*minute))
+    first = most.sort("used", "usage", "local", descending=[True, True, False], nulls_last=True)
+    each = first.group_by(*minute, maintain_order=True)
+    highest = each.agg(pl.first("used"), pl.first("usage"), at=pl.first("local"))
     return highest.select("dp", "naive", "usage", local="at", used_tokens="used")
 
 
@@ -132,6 +145,7 @@ MESSAGES = (
         ("Prefill batch",),
         (_PREFILL, _any("Prefill", _SEQUENCES["prefill"])),
         partial(_count, hop="prefill"),
+        template=_PREFILL_PLACES,
     ),
     Message(
         Form(
@@ -144,5 +158,6 @@ MESSAGES = (
         ("Decode batch",),
         (_DECODE, _any("Decode", _SEQUENCES["decode"])),
         partial(_count, hop="decode"),
+        template=_DECODE_PLACES,
     ),
 )
