@@ -26,7 +26,7 @@ class Document:
 
     data: bytes
     line: int
-    offset: int
+    offset: int | None
     reason: str | None = None
 
     def unread(self, reason: str) -> Unread:
@@ -42,7 +42,7 @@ def documents(opened: Source) -> Iterator[Document]:
             yield from held.end()
             yield Document(b"", block.line, block.offset, block.reason)
             continue
-        offset = block.offset
+        offset = block.offset if block.numbers is None else None
         for place, text in enumerate(split_lines(block.data)):
             line = block.number(place)
             if text.startswith(b"{"):
@@ -53,7 +53,7 @@ def documents(opened: Source) -> Iterator[Document]:
                 yield Document(text.strip(), line, offset)
             if text.startswith(b"}"):
                 yield from held.end()
-            offset += len(text)
+            offset = None if offset is None else offset + len(text)
     yield from held.end()
 
 
@@ -85,12 +85,12 @@ class _Held:
     def __init__(self) -> None:
         self._lines: list[bytes] = []
         self._size = 0
-        self._at = (0, 0)
+        self._at: tuple[int, int | None] = (0, None)
 
     def __bool__(self) -> bool:
         return bool(self._lines)
 
-    def add(self, text: bytes, line: int, offset: int) -> None:
+    def add(self, text: bytes, line: int, offset: int | None) -> None:
         if not self._lines:
             self._at = (line, offset)
         self._size += len(text)

@@ -55,7 +55,7 @@ class _Part:
 
     values: Values
     lines: Sequence[int]
-    offsets: Sequence[int] | None = None
+    offsets: Sequence[int | None] | None = None
 
 
 @dataclass
@@ -118,14 +118,15 @@ class JsonColumns:
         )
 
     def _one_by_one(self, block: Block) -> Taken:
-        found, offset = Taken(), block.offset
+        found, begin = Taken(), block.offset if block.numbers is None else None
+        offset = 0
         good: list[Struct] = []
-        good_at: list[tuple[int, int]] = []
+        good_at: list[tuple[int, int | None]] = []
         odd: list[dict[str, str | None]] = []
-        odd_at: list[tuple[int, int]] = []
+        odd_at: list[tuple[int, int | None]] = []
         for place, line in enumerate(split_lines(block.data)):
             number = block.number(place)
-            at, offset = offset, offset + len(line)
+            at, offset = None if begin is None else begin + offset, offset + len(line)
             line = line.rstrip(b"\r\n")  # inside an open string it would look like another fault
             if not line.strip():
                 found.blank += 1
@@ -151,7 +152,7 @@ class JsonColumns:
         return found
 
 
-def _part(values: Values, at: Sequence[tuple[int, int]]) -> _Part:
+def _part(values: Values, at: Sequence[tuple[int, int | None]]) -> _Part:
     return _Part(values, [line for line, _ in at], [offset for _, offset in at])
 
 

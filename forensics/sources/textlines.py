@@ -47,7 +47,8 @@ def locate(unread: list[Unread], block: Block) -> None:
 
 def _place(block: Block) -> list[tuple[int, int, np.ndarray]]:
     # Lines that a wrapper held are not those of the file.
-    return [(block.line, block.offset, block.ends)] if block.numbers is None else []
+    known = block.numbers is None and block.offset is not None
+    return [(block.line, block.offset or 0, block.ends)] if known else []
 
 
 def _locate(unread: list[Unread], places: list[tuple[int, int, np.ndarray]]) -> None:

@@ -87,7 +87,7 @@ def _one_list(opened: Source) -> Iterator[Block]:
     lines = [line.removeprefix(b"[").strip() for line in lines]
     first = next((line for line in lines if line), b"")
     if reason or not _is_json(first):
-        yield Block(b"", 1, 0, reason or fault(data) or "not a JSON object")
+        yield Block(b"", 1, None, reason or fault(data) or "not a JSON object")
         return
     found = [
         (number, line) for number, line in enumerate(lines, start=1) if line not in (b"", b"]")
@@ -108,7 +108,7 @@ def _whole(opened: Source) -> tuple[bytes, str | None]:
 
 
 def _refused(line: int, text: bytes) -> Block:
-    return Block(b"", line, 0, fault(text) or "not a JSON object")
+    return Block(b"", line, None, fault(text) or "not a JSON object")
 
 
 def _entries(data: bytes) -> Sequence[bytes] | None:
@@ -141,6 +141,7 @@ def _block(entries: Sequence[bytes], numbers: Sequence[int]) -> Block:
     """Return entries as lines: valid JSON has no line end inside a text."""
     lines = [entry.replace(b"\r", b" ").replace(b"\n", b" ") for entry in entries]
     if any(len(line) > LONGEST_LINE for line in lines):
-        return Block(b"", numbers[0], 0, TOO_LONG)
+        return Block(b"", numbers[0], None, TOO_LONG)
     data = b"".join(line + b"\n" for line in lines)
-    return Block(data, numbers[0] if numbers else 1, 0, numbers=np.array(numbers, dtype=np.int64))
+    first = numbers[0] if numbers else 1
+    return Block(data, first, None, numbers=np.array(numbers, dtype=np.int64))

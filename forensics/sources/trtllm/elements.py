@@ -25,7 +25,7 @@ class Element:
 
     data: bytes
     line: int
-    offset: int
+    offset: int | None
     reason: str | None = None
 
     def unread(self, reason: str) -> Unread:
@@ -37,25 +37,27 @@ def elements(opened: Source) -> Iterator[Element]:
     """Yield the elements of a file; what is no JSON is yielded with the reason."""
     held: list[bytes] = []
     lines: list[int] = []
-    size = 0
+    size, whole_file = 0, True
     for block in opened.blocks():
         if block.reason is not None:
             yield Element(b"", block.line, block.offset, block.reason)
+            whole_file = False
             continue
+        whole_file = whole_file and block.numbers is None
         held.append(block.data)
         lines += block.all_numbers(len(block.ends) + 1)[: _count(block.data)]
         size += len(block.data)
         if size > LONGEST_LINE:
-            yield from _by_line(b"".join(held), lines)
-            held, lines, size = [], [], 0
+            yield from _by_line(b"".join(held), lines, known=whole_file)
+            held, lines, size, whole_file = [], [], 0, False
     data = b"".join(held)
     if not data.strip():
         return
     whole = _split(data)
     if whole is None:
-        yield from _by_line(data, lines)
+        yield from _by_line(data, lines, known=whole_file)
     else:
-        yield from _placed(whole, data, lines, 0)
+        yield from _placed(whole, data, lines, known=whole_file)
 
 
 def _count(data: bytes) -> int:
@@ -73,25 +75,26 @@ def _split(data: bytes) -> list[bytes] | None:
         return None
 
 
-def _by_line(data: bytes, lines: list[int]) -> Iterator[Element]:
+def _by_line(data: bytes, lines: list[int], *, known: bool) -> Iterator[Element]:
+    """Yield the elements of each line; where ``known``, the bytes are those of the file."""
     offset = 0
     for place, text in enumerate(split_lines(data)):
         found = _split(text) if text.strip() else []
         if found is None:
             reason = fault(text.strip()) or "not a list of records"
-            yield Element(b"", lines[place], offset, reason)
+            yield Element(b"", lines[place], offset if known else None, reason)
         else:
             for raw in found:
-                yield Element(raw, lines[place], offset)
+                yield Element(raw, lines[place], offset if known else None)
         offset += len(text)
 
 
-def _placed(found: list[bytes], data: bytes, lines: list[int], start: int) -> Iterator[Element]:
+def _placed(found: list[bytes], data: bytes, lines: list[int], *, known: bool) -> Iterator[Element]:
     """Yield elements with the line on which each begins."""
-    place, seen = start, 0
+    place, seen = 0, 0
     for raw in found:
         at = data.find(raw, place)
         seen += data.count(b"\n", place, at)
-        yield Element(raw, lines[seen], at)
+        yield Element(raw, lines[seen], at if known else None)
         seen += raw.count(b"\n")
         place = at + len(raw)

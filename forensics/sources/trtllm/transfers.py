@@ -61,9 +61,9 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
 def _block(block: Block, side: str, context: Context, parsed: Parsed) -> None:
     ids: list[str] = []
     lines: list[int] = []
-    offset = block.offset
+    offset = block.offset if block.numbers is None else None
     for place, text in enumerate(split_lines(block.data)):
-        at, offset = offset, offset + len(text)
+        at, offset = offset, None if offset is None else offset + len(text)
         line = text.strip()
         parsed.read += 1
         if not line or _HEADER.fullmatch(line):

@@ -15,7 +15,7 @@ from forensics.sources.wrappers.inner import Whole
 def numbered(block: Block, data: bytes, at: pl.Series) -> Block:
     """Return lines of which each one is a record of the block, written ``at`` its time."""
     numbers = np.arange(block.line, block.line + len(at))
-    return Block(data, block.line, block.offset, numbers=numbers, times=in_utc(at))
+    return Block(data, block.line, None, numbers=numbers, times=in_utc(at))
 
 
 def joined(block: Block, texts: Sequence[str], at: pl.Series, sources: pl.Series) -> Whole | None:
@@ -44,5 +44,5 @@ def joined(block: Block, texts: Sequence[str], at: pl.Series, sources: pl.Series
         return Whole(numbered(block, data, at))
     numbers = np.arange(block.line, block.line + len(texts))[ends]
     at = at.filter(pl.Series(ends))
-    lines = Block(data, int(numbers[0]), block.offset, numbers=numbers, times=in_utc(at))
+    lines = Block(data, int(numbers[0]), None, numbers=numbers, times=in_utc(at))
     return Whole(lines, len(texts) - len(numbers))

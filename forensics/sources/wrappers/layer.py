@@ -47,7 +47,6 @@ class Layer:
         self._stream: str | None = None
         self._held: list[Lines | Block] = []
         self._lines = self._taken()
-        self._offset = 0
         self._damage: DamagedStreamError | None = None
 
     def only(self, stream: str) -> None:
@@ -101,8 +100,7 @@ class Layer:
 
     def _block(self, lines: Lines | Block) -> Iterator[Block]:
         if isinstance(lines, Block):
-            yield replace(lines, offset=self._offset)
-            self._offset += len(lines.data)
+            yield replace(lines, offset=None)
             return
         kept = self._kept(lines)
         if not kept:
@@ -114,8 +112,7 @@ class Layer:
         numbers = np.array([number for _, number in kept])
         moments = _micros(inner.at for inner, _ in kept)
         data = b"\n".join(texts) + b"\n"
-        yield Block(data, int(numbers[0]), self._offset, numbers=numbers, times=moments)
-        self._offset += len(data)
+        yield Block(data, int(numbers[0]), None, numbers=numbers, times=moments)
 
     def _taken(self) -> Iterator[Lines | Block]:
         source = ToDamage(self._source)
