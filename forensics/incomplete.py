@@ -6,11 +6,13 @@ from collections import Counter
 
 import polars as pl
 
+from forensics.activity import HOUR
 from forensics.analysis import Analysis
 from forensics.arrivals import LONGEST
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
 from forensics.sources.otlp import SAMPLED
+from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
 from forensics.sources.wrappers.layer import FURTHER
@@ -30,6 +32,7 @@ def incomplete(analysis: Analysis) -> list[str]:
         *_noted(analysis),
         *_some(unknown, "request", "could not be judged (not_assessable.parquet)"),
         *_hours(analysis),
+        *_window(analysis),
         *_holes(analysis),
         *_signals(analysis),
         *_some(analysis.unpaired, "gateway record", "without a pair among engine records"),
@@ -72,6 +75,20 @@ def _hours(analysis: Analysis) -> list[str]:
     ]
 
 
+def _window(analysis: Analysis) -> list[str]:
+    """Return how much of the window lies before the first and after the last record of all."""
+    nodes, window = analysis.coverage.nodes, analysis.incident.window_us
+    times = nodes.select(pl.col("first_at").min(), pl.col("last_at").max()).drop_nulls()
+    if window is None or not times.height:
+        return []
+    first, last = times.row(0)
+    before, after = (first - window[0]) // HOUR, (window[1] - last) // HOUR
+    return [
+        *_some(max(0, before), "hour", "of the window before the first record of any log"),
+        *_some(max(0, after), "hour", "of the window after the last record of any log"),
+    ]
+
+
 def _clocks(analysis: Analysis) -> list[str]:
     nodes = analysis.assumed_nodes
     return ["UTC was assumed for: " + ", ".join(nodes)] if nodes else []
@@ -88,6 +105,8 @@ def _noted(analysis: Analysis) -> list[str]:
         flags.append(f"{count(notes[CUT], 'answer')} of a log store with {CUT}")
     if notes[SAMPLED]:
         flags.append(f"{count(notes[SAMPLED], 'span')} of a sample, by what the trace itself says")
+    if notes[ASKED]:
+        flags.append(f"{count(notes[ASKED], 'record')} in logs of engines not read: {ASKED}")
     if notes[FURTHER]:
         flags.append(f"{count(notes[FURTHER], 'record')} of several lines: the first one was read")
     return flags

@@ -1,6 +1,6 @@
 """What a missing hour of a log hides, and what a clock that is off can move."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -199,3 +199,92 @@ def test_where_a_log_begins_while_others_go_on() -> None:
     )
     hours = pl.DataFrame({"hour": [0, hour, 5 * hour], "records": [3, 4, 5]})
     assert cliffs(nodes, hours).rows() == [("b", "decode", "start", 5 * hour, 5, 7)]
+
+
+# --- who is cleared by a log that lost more than it shows --------------------------------
+
+CaseOf = Callable[..., forensics.Case]
+SHORT = ("r10-4", "r12-4")
+"""Requests below the limit whose transfer ended early: one prefill record shows it."""
+
+
+def of_hours(hours: tuple[int, ...], lost: Iterable[tuple[str, int]] = ()) -> list[Row]:
+    """Thirty requests an hour over two prefill nodes, without what was lost of a node's hour."""
+    rows: list[Row] = [
+        {"node": node, "role": "prefill", "pool_tokens": 1_000_000, "page_tokens": 64,
+         "engine": "sglang", "disaggregated": True, "effective_at": "2026-03-02T00:00:00Z"}
+        for node in ("p1", "p2")
+    ]  # fmt: skip
+    for hour, number in ((hour, number) for hour in hours for number in range(30)):
+        name, node = f"r{hour}-{number}", f"p{1 + number % 2}"
+        shared = {"received_at": f"2026-03-02T{hour:02}:{2 * number:02}:01Z"}
+        room = {"transfer_id": f"{hour}{number:04}"}
+        client = {"request_id": name, "http_status": 200, "completion_tokens": 5}
+        rows.append(shared | client | {"hop": "gateway", "prompt_tokens": 6_400})
+        rows.append(
+            shared | client | room
+            | {"hop": "decode", "decode_node": "d1", "decode_prompt_tokens": 6_400}
+            | {"reserved_pages": 100}
+        )  # fmt: skip
+        if (node, hour) not in lost:
+            sent = 40 if name in SHORT else 100
+            rows.append(
+                shared | room
+                | {"hop": "prefill", "prefill_node": node, "prefill_prompt_tokens": 6_400}
+                | {"transferred_pages": sent, "transfer_status": "complete"}
+            )  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("hours", "lost"),
+    [
+        ((10, 11), {("p1", 10)}),
+        ((10, 11, 12), {("p1", 10), ("p2", 11)}),
+        ((10, 11, 12, 13), {("p1", 12), ("p1", 13), ("p2", 12), ("p2", 13)}),
+    ],
+    ids=["one of two hours", "another hour of each node", "all end early"],
+)
+def test_whoever_a_lost_record_could_have_shown_is_not_cleared(
+    case_of: CaseOf, hours: tuple[int, ...], lost: set[tuple[str, int]]
+) -> None:
+    case = case_of(*of_hours(hours, lost))
+    rows = case.requests.polars()
+    hidden = rows.filter(pl.col("request_id").is_in(SHORT) & pl.col("transfer_id").is_not_null())
+    hidden = hidden.filter(pl.col("received_at").dt.hour().is_in([hour for _, hour in lost]))
+    assert hidden.height
+    assert set(hidden["tier"]) == {"not_assessable"}
+    assert (rows["tier"] == "not_assessable").sum() == 15 * len(lost)
+    assert case.exposure().headline.incomplete
+
+
+def test_an_hour_that_one_node_of_some_lacks_is_a_hole_all_the_same(case_of: CaseOf) -> None:
+    """The logs of p2 were not given, and p1 lost an hour: that hour says nothing of its own."""
+    kept = {("p2", hour) for hour in (10, 11, 12)}
+    reach = {r.hop: r for r in case_of(*of_hours((10, 11, 12), kept)).exposure().reach}
+    assert (reach["prefill"].kept, reach["prefill"].lost) == (False, 0)
+    case = case_of(*of_hours((10, 11, 12), {*kept, ("p1", 11)}))
+    assert {hole.hour[11:13] for hole in case.exposure().holes} == {"11"}
+
+
+def test_hours_of_the_window_without_any_record_are_said(case_of: CaseOf) -> None:
+    window = '[scope]\nwindow = ["2026-03-02T07:00:00Z", "2026-03-02T12:30:00Z"]\n'
+    said = case_of(*of_hours((10, 11)), incident=window).exposure().headline.incomplete
+    assert any(s.startswith("3 hours of the window before the first record") for s in said)
+    assert not any("after the last record" in s for s in said)
+
+
+@pytest.mark.parametrize("agree", [0, 1])
+def test_a_gateway_whose_clock_no_engine_agrees_with_is_not_believed(
+    case_of: CaseOf, agree: int
+) -> None:
+    rows = of_hours((9, 10))
+    for row in rows:
+        off = row.get("hop") == "gateway" or (agree and row.get("decode_node") == "d1")
+        if off:
+            at = datetime.fromisoformat(row["received_at"]) - timedelta(minutes=5)
+            row["received_at"] = at.isoformat()
+    window = '[scope]\nwindow = ["2026-03-02T10:05:00Z", "2026-03-02T13:00:00Z"]\n'
+    table = case_of(*rows, incident=window).requests.polars()
+    (tier,) = table.filter(pl.col("request_id") == "r10-4")["tier"].unique()
+    assert tier == ("ruled_out" if agree else "possible")

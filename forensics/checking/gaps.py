@@ -18,6 +18,8 @@ from forensics.exposure import stamp
 from forensics.requests import JOINED
 from forensics.roles import NAMED_PREFILL
 from forensics.schema import ENGINE_HOP
+from forensics.shown import shown
+from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.wording import count
 
@@ -46,6 +48,7 @@ def gaps(survey: Survey, stock: Stock, days: list[NodeDay], found: Judged) -> li
         _missing_days(survey, stock, days),
         _not_read(stock),
         _unreadable(stock),
+        _asked(survey),
         _sampling(survey),
     )
     return [gap for some in every for gap in some]
@@ -243,8 +246,8 @@ def _missing_days(survey: Survey, stock: Stock, days: list[NodeDay]) -> Iterator
     for node, own in sorted(present.items()):
         none = sorted(here - own)
         if none and records[node] / len(own) >= _BUSY:
-            shown = f"{_span(none)} ({count(len(none), 'day')})"
-            sentence = f"{node}: nothing on {shown}, while other nodes have records."
+            days_shown = f"{_span(none)} ({count(len(none), 'day')})"
+            sentence = f"{node}: nothing on {days_shown}, while other nodes have records."
             yield Gap("node_days", sentence, [node], none[0], none[-1])
 
 
@@ -260,6 +263,16 @@ def _not_read(stock: Stock) -> Iterator[Gap]:
             problems.setdefault((what, entry.problem), []).append(entry.label)
     for (what, reason), names in sorted(problems.items()):
         yield Gap("not_read", f"{count(len(names), 'file')} {what}: {reason} ({named(names)}).")
+
+
+def _asked(survey: Survey) -> Iterator[Gap]:
+    names = sorted(shown(seen.source.label) for seen in survey.looks if seen.facts.notes[ASKED])
+    if names:
+        sentence = (
+            f"{count(len(names), 'log')} of engines with records of requests in no known format, "
+            f"which are not read: put them into a file of their own ({named(names)})."
+        )
+        yield Gap("records_not_known", sentence)
 
 
 def _unreadable(stock: Stock) -> Iterator[Gap]:

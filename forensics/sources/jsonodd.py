@@ -15,6 +15,7 @@ from forensics.sources.values import NOT_A_VALUE
 _ESCAPES = re.compile(
     rb"\\\\|\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(?P<alone>\\u[dD][89a-fA-F]\w\w)"
 )
+_BARE = re.compile(rb'"(?:[^"\\]|\\.)*+"|(?P<bare>(?<![\w.+-])-?(?:NaN|Infinity)(?![\w.]))')
 
 
 class OddRows:
@@ -31,7 +32,10 @@ class OddRows:
         """Return column to text, or the reason why the line is no record."""
         row = self._decode(line)
         if isinstance(row, str) and b"\\u" in line:
-            return self._decode(_paired(line))
+            line = _paired(line)
+            row = self._decode(line)
+        if isinstance(row, str) and (b"NaN" in line or b"Infinity" in line):
+            return self._decode(_without_bare(line))
         return row
 
     def _decode(self, line: bytes) -> dict[str, str | None] | str:
@@ -70,6 +74,11 @@ class OddRows:
 def _paired(line: bytes) -> bytes:
     """Replace halves of surrogate pairs: loggers cut texts in the middle of a character."""
     return _ESCAPES.sub(lambda m: b"\\ufffd" if m["alone"] else m[0], line)
+
+
+def _without_bare(line: bytes) -> bytes:
+    """Put what fits no column in place of numbers that JSON does not have, texts apart."""
+    return _BARE.sub(lambda m: b"[]" if m["bare"] else m[0], line)
 
 
 def _reason(error: msgspec.DecodeError, line: bytes) -> str:

@@ -18,7 +18,9 @@ import polars as pl
 from forensics.errors import ForensicsError
 from forensics.guard import shaped
 from forensics.incident import Incident
+from forensics.shown import shown
 from forensics.sources import registry
+from forensics.sources.apart import Apart
 from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened, ToDamage
 from forensics.sources.context import Context
@@ -77,7 +79,7 @@ def nothing_readable(files: Sequence[FileFacts]) -> str:
 def _refusal(facts: FileFacts) -> str:
     reason = facts.unread[0].reason if facts.unread else "no record in it"
     look = f", its lines look like: {facts.shape}" if facts.shape else ""
-    return f"{facts.name}: {reason}{look}"
+    return f"{shown(facts.name)}: {reason}{look}"
 
 
 @dataclass
@@ -249,7 +251,13 @@ def _read_format(
     _tell(sink.facts, format_.name, found.reason)
     context = replace(context, stream=found.stack.stream or "")
     source = ToDamage(found.stack.source)
-    for parsed in format_.read(source, context):
+    apart = Apart(source, format_.name, context.incident)
+    for parsed in format_.read(apart, context):
+        for name, others in apart.others(context):
+            if name is not None:
+                _tell(sink.facts, name, found.reason)
+            _take(others, sink.facts, sink.rows, sink.reading)
+            sink.progress(0, others.read)
         _take(parsed, sink.facts, sink.rows, sink.reading)
         sink.progress(0, parsed.read)
     if source.damage is not None:
