@@ -8,6 +8,7 @@ readings differ, the limit is a span, and nobody is cleared within it.
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -82,10 +83,47 @@ def _declare(logged: pl.DataFrame, incident: Incident) -> tuple[pl.DataFrame, li
         matched = _matched(logged, declared)
         for node in matched:
             warnings += _contradictions(logged, node, declared)
+        before = [row for node in matched for row in _before(logged, node, declared)]
         rows = _fill(rows, matched, declared)
-        if not matched or declared.effective_at is not None:
-            rows = pl.concat([rows, _declared_row(declared)])
+        if not matched or declared.effective_at is not None or _for_others(declared):
+            before.append(_declared_row(declared))
+        rows = pl.concat([rows, *before])
     return rows, sorted(set(warnings))
+
+
+def _for_others(declared: DeclaredCapacity) -> bool:
+    """Say whether a declaration gives a limit to nodes too of which no log tells a pool."""
+    return _limited(declared) and any(sign in declared.node for sign in "*?[")
+
+
+def _limited(declared: DeclaredCapacity) -> bool:
+    return declared.pool_tokens is not None or declared.input_limit_tokens is not None
+
+
+def _before(logged: pl.DataFrame, node: str, declared: DeclaredCapacity) -> Iterator[pl.DataFrame]:
+    """Yield what stood at a node before its log begins to tell: what was declared.
+
+    Where the log tells another pool, either may have been it.
+    """
+    own = logged.filter(pl.col("node") == node)
+    row = _declared_row(declared).with_columns(node=pl.lit(node))
+    first, since = own["effective_at"].min(), row["effective_at"].item()
+    if not _limited(declared) or first is None or since >= first:
+        return
+    limits = own["input_limit_tokens"].drop_nulls().unique().to_list()
+    contexts = own["context_tokens"].drop_nulls().unique().to_list()
+    stated = (declared.input_limit_tokens, limits), (declared.context_tokens, contexts)
+    if any(value not in (None, *seen) for value, seen in stated if seen):
+        return
+    if declared.pool_tokens is None and own["pool_tokens"].drop_nulls().len():
+        return
+    pools = [*own["pool_tokens"].drop_nulls(), *own["pool_most"].drop_nulls()]
+    if declared.pool_tokens is not None and {*pools} - {declared.pool_tokens}:
+        least, most = min(*pools, declared.pool_tokens), max(*pools, declared.pool_tokens)
+        row = row.with_columns(
+            pool_tokens=pl.lit(least, dtype=pl.Int64), pool_most=pl.lit(most, dtype=pl.Int64)
+        )
+    yield row
 
 
 def _matched(logged: pl.DataFrame, declared: DeclaredCapacity) -> list[str]:

@@ -125,7 +125,10 @@ def test_a_stated_threshold_beats_a_reported_limit(node_logs: NodeLogs) -> None:
 
 def test_a_logged_pool_beats_a_declared_limit(node_logs: NodeLogs) -> None:
     asked = UTC + '[[capacity]]\nnode = "prefill-*"\ninput_limit_tokens = 1000\n'
-    assert limits(node_logs({LOG: [start(0), pool(0, POOL)]}, asked)) == [(LIMIT, LIMIT)]
+    case = node_logs({LOG: [start(0), pool(0, POOL)]}, asked)
+    # What was declared is left for the nodes of which no log tells a pool.
+    assert limits(case) == [(1_000, 1_000), (LIMIT, LIMIT)]
+    assert case.capacity.polars()["node"][0] == "prefill-*"
 
 
 def test_a_snapshot_alone_holds_for_all_time_and_all_ranks(node_logs: NodeLogs) -> None:

@@ -131,6 +131,33 @@ pool_tokens = 100006
     )
 
 
+EVERYWHERE = '[[capacity]]\nnode = "*"\nengine = "sglang"\npool_tokens = 100006\n'
+EARLY = "2026-08-31T12:00:00Z"
+
+
+@pytest.mark.parametrize("node", ["prefill-01/dp0", "prefill-02/dp0"])
+def test_a_declared_pool_stands_where_the_log_of_a_node_does_not_tell_one(
+    case_of: CaseOf, node: str
+) -> None:
+    # Before the first record of the one node, and at the other one, of which there is none.
+    logged = pool("prefill-01", 100_006, "2026-09-01T00:00:00Z")
+    case = case_of(logged, ask(99_999, EARLY, node), ask(100_000, EARLY, node), incident=EVERYWHERE)
+    assert tiers(case) == ["ruled_out", "possible"]
+    assert not case.exposure().changes
+
+
+def test_where_the_log_tells_another_pool_later_nobody_is_cleared_between_the_two(
+    case_of: CaseOf,
+) -> None:
+    logged = pool("prefill-01", 50_006, "2026-09-01T00:00:00Z")
+    sizes = (49_999, 50_000, 99_999, 100_000)
+    case = case_of(logged, *(ask(size, EARLY) for size in sizes), incident=EVERYWHERE)
+    assert tiers(case) == ["ruled_out", "possible", "possible", "possible"]
+    reasons = case.requests.polars().sort("prompt_tokens")["reasons"].to_list()
+    assert reasons[1:] == [["limit_uncertain"], ["limit_uncertain"], ["over_limit"]]
+    assert not case.exposure().changes
+
+
 def test_a_declared_prefill_pool_says_nothing_about_a_decode_node(case_of: CaseOf) -> None:
     declared = '[[capacity]]\nnode = "*"\npool_tokens = 1000\ncontext_tokens = 900\n'
     decode = pool("decode-01", 5_000, role="decode", engine=None)

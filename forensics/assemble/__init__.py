@@ -185,6 +185,8 @@ def _changes(analysis: Analysis) -> list[doc.Change]:
     ):
         known: dict[str, Any] = {}
         for row in rows.iter_rows(named=True):
+            if row["pool_basis"] == "declared" and row["pool_most"] is not None:
+                continue  # it was declared and is not what the log tells: nothing changed
             for name, old, new in differences(known, row):
                 found.append(
                     doc.Change(str(node), stamp(row["effective_at"]) or "", name, old, new)
