@@ -22,7 +22,7 @@ from forensics.evidence.hashes import digest
 from forensics.exposure import Exposure
 from forensics.incident import Incident, profile_files
 from forensics.sources.evidence_set import Stored
-from forensics.sources.files import STDIN, as_text
+from forensics.sources.files import STDIN, as_shown
 from forensics.sources.overlap import LeftOut
 from forensics.sources.reading import FileFacts
 
@@ -51,11 +51,11 @@ def arguments(
 ) -> dict[str, Any]:
     """Return what a reading was asked to do: enough to ask for it again from anywhere."""
     return {
-        "logs": [as_text(os.fspath(log)) for log in logs],
-        "incident": as_text(str(incident)) if isinstance(incident, str | Path) else None,
+        "logs": [as_shown(os.fspath(log)) for log in logs],
+        "incident": as_shown(str(incident)) if isinstance(incident, str | Path) else None,
         "format": format_name,
         "workers": workers,
-        "cwd": as_text(str(Path.cwd())),
+        "cwd": as_shown(str(Path.cwd())),
     }
 
 
@@ -75,7 +75,7 @@ def own_file(path: str | Path) -> dict[str, Any]:
 
 def _own_file(name: str, path: Path) -> dict[str, Any]:
     facts = msgspec.to_builtins(digest(path))
-    return {"name": as_text(name), "path": as_text(str(path.resolve())), **facts}
+    return {"name": as_shown(name), "path": as_shown(str(path.resolve())), **facts}
 
 
 def manifest(analysis: Analysis, exposure: Exposure, run: Run) -> dict[str, Any]:
@@ -119,12 +119,12 @@ def _place(facts: FileFacts, run: Run) -> dict[str, Any]:
     if stored is not None:
         return {
             "path": None,
-            "evidence_set": as_text(str(stored.folder.resolve())),
+            "evidence_set": as_shown(str(stored.folder.resolve())),
             "key": stored.key,
         }
     if facts.name == STDIN:
         return {"path": None}
-    return {"path": as_text(str(Path(run.arguments.get("cwd", ""), facts.name).resolve()))}
+    return {"path": as_shown(str(Path(run.arguments.get("cwd", ""), facts.name).resolve()))}
 
 
 def _input(facts: FileFacts, analysis: Analysis) -> dict[str, Any]:

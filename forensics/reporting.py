@@ -16,7 +16,7 @@ from forensics.evidence.seal import seal
 from forensics.manifest import manifest
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.report import html, markdown, pdf
-from forensics.sources.files import STDIN, as_text
+from forensics.sources.files import STDIN, as_text, on_disk
 
 if TYPE_CHECKING:
     from forensics.case import Case
@@ -37,7 +37,7 @@ def write_report(case: Case, out: Path, *, force: bool = False, with_pdf: bool =
     """Write all files of a report into ``out``; see :meth:`forensics.Case.report`."""
     if with_pdf:
         pdf.require()
-    refuse_inputs(out, [facts.name for facts in case.analysis.files if facts.name != STDIN])
+    refuse_inputs(out, [str(on_disk(f.name)) for f in case.analysis.files if f.name != STDIN])
     with whole_folder(out, force=force) as folder:
         begun = time.perf_counter()
         exposure = case.exposure()

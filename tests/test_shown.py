@@ -4,8 +4,10 @@ import json
 import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from forensics.cli import run
@@ -111,6 +113,37 @@ def test_what_a_set_says(log, tmp_path, capsys):
     err = capsys.readouterr().err
     clean(err)
     assert "left out" in err
+
+
+def outputs(folder: Path) -> str:
+    """Return all that stands in the files of a folder, tables unpacked."""
+    tables = [pl.read_parquet(path).write_ndjson() for path in folder.rglob("*.parquet")]
+    texts = [p.read_text() for p in folder.rglob("*") if p.suffix in (".json", ".csv", ".md")]
+    return "\n".join(tables + texts)
+
+
+@pytest.mark.parametrize("archived", [False, True])
+@pytest.mark.parametrize("name", [NAMES[1], "de\ncode\u202e.ndjson"])
+def test_no_file_of_a_report_or_a_set_holds_what_a_name_hides(archived, name, tmp_path, capsys):
+    logs = tmp_path / name.removesuffix(".ndjson")
+    logs.mkdir()
+    log = logs / ("logs.zip" if archived else name)
+    text = json.dumps(RECORD) + "\n{broken\n"
+    if archived:
+        with zipfile.ZipFile(log, "w") as packed:
+            packed.writestr(f"x/{name}", text)
+    else:
+        log.write_text(text)
+    assert run(["report", str(log), "-q", "-o", str(tmp_path / "out")]) == 3
+    assert run(["ingest", str(log), "-q", "-o", str(tmp_path / "set")]) == 3
+    for made in ("out", "set"):
+        written = outputs(tmp_path / made)
+        assert KEY not in written
+        assert "\u202e" not in written
+    # Under the mark it is found again, and by its bytes held to be the same.
+    assert run(["verify", str(tmp_path / "out")]) == 0
+    assert run(["rerun", str(tmp_path / "out")]) == 0
+    capsys.readouterr()
 
 
 def test_help_does_not_wait_for_it():

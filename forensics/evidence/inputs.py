@@ -17,7 +17,7 @@ from forensics.evidence.record import Source
 from forensics.sources import evidence_set
 from forensics.sources.blocks import Opened
 from forensics.sources.evidence_set import Stored
-from forensics.sources.files import STDIN, Input, expand, inputs_of
+from forensics.sources.files import STDIN, Input, expand, inputs_of, on_disk
 from forensics.sources.packing import DamagedStreamError
 
 State = Literal["same", "changed", "gone", "no hash"]
@@ -123,7 +123,7 @@ class _Archives:
             archive = self._by_path.get(str(parent))
             if archive is not None:
                 found = self._moved.find(archive) if self._moved is not None else None
-                found = found or parent
+                found = found or on_disk(str(parent))
                 return (found, path.relative_to(parent).as_posix()) if found.is_file() else None
         return None
 
@@ -150,12 +150,12 @@ def _locate(source: Source, moved: _Moved | None, archives: _Archives) -> Locate
         return Located(source, None, "gone", "came from standard input")
     if source.evidence_set is not None:
         folder = moved.find_set(source.key) if moved is not None else None
-        return _in_set(source, folder or Path(source.evidence_set))
+        return _in_set(source, folder or on_disk(source.evidence_set))
     member = archives.find(source)
     if member is not None:
         return member
     path = moved.find(source) if moved is not None else None
-    path = path or (Path(source.path) if source.path is not None else None)
+    path = path or (on_disk(source.path) if source.path is not None else None)
     if path is None or not path.exists():
         return Located(source, None, "gone", "is not there any more")
     if not source.sha256:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from forensics.errors import NoInputError
+from forensics.shown import shown
 from forensics.sources import evidence_set, nodes, setnodes
 from forensics.sources.archives.listing import Contents, Member, contents
 from forensics.sources.copies import copies
@@ -96,7 +97,7 @@ def expand(
 
 def inputs_of(name: str, path: Path | None) -> list[Input]:
     """Return a file under a name, and behind it the members that it has as an archive."""
-    found, name = contents(path) if path is not None else None, as_text(name)
+    found, name = contents(path) if path is not None else None, as_shown(name)
     if path is None or found is None:
         return [Input(0, path, name)]
     archive = Input(0, path, name, archive=replace(found, members=()))
@@ -111,6 +112,39 @@ def reading_order(source: Input) -> tuple[str, int]:
 def as_text(name: str) -> str:
     """Return a name that can be written anywhere: on disk it may be no text at all."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def as_shown(name: str) -> str:
+    """Return what stands for the name of a file or folder in every output.
+
+    :func:`on_disk` finds again what it stands for.
+    """
+    return shown(as_text(name))
+
+
+def on_disk(name: str) -> Path:
+    """Return the path that stands behind a shown one; itself where nothing is there."""
+    path = Path(name)
+    if path.exists():
+        return path
+    found = Path(path.anchor)
+    for part in path.relative_to(path.anchor).parts:
+        there = found / part
+        if not there.exists():
+            # Names that are no text are not kept: their files are found by bytes alone.
+            alike = [one for one in _in(found) if shown(one.name) == part]
+            if len(alike) != 1:
+                return path
+            there = alike[0]
+        found = there
+    return found
+
+
+def _in(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _order(source: Input) -> tuple[str, str]:

@@ -242,7 +242,7 @@ def test_odd_names_are_written_as_text_and_told_apart(place, capsys):
     )
     assert list(facts("b.tar")) == [
         "b.tar",
-        "b.tar/bad\N{REPLACEMENT CHARACTER}\x1b[31m\nname.log",
+        "b.tar/bad\N{REPLACEMENT CHARACTER}⟨U+001B⟩[31m⟨U+000A⟩name.log",
         "b.tar/x.log",
         "b.tar/x.log#2",
     ]

@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Literal
 
+from forensics.shown import shown
 from forensics.sources.archives import zips
 from forensics.sources.archives.streams import OnDisk, Stream, Unpacked
 from forensics.sources.archives.tar import BLOCK, FOLDER, Tar
@@ -174,8 +175,8 @@ def _named(raw: str, place: int) -> tuple[str, str | None]:
     if not parts or len(raw.encode()) > _LONGEST_NAME or _longest(parts) > _LONGEST_PART:
         return f"member {place + 1}", _LONG_NAME if parts else "it has no name"
     if ".." in parts:
-        return "/".join("(up)" if part == ".." else part for part in parts), _LEADS_OUT
-    return "/".join(parts), None
+        return shown("/".join("(up)" if p == ".." else p for p in parts)), _LEADS_OUT
+    return shown("/".join(parts)), None
 
 
 def _longest(parts: list[str]) -> int:
