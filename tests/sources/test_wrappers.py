@@ -88,6 +88,8 @@ WRAPPED = {
     "docker logs -t": text(lambda n, line: f"{rfc(n)} {line}"),
     "cri": text(cri),
     "kubectl": text(lambda n, line: f"[pod/decode-0/engine] {rfc(n)} {line}"),
+    "kubectl, time first": text(lambda n, line: f"{rfc(n)} [pod/decode-0/engine] {line}"),
+    "kubectl, two times": text(lambda n, line: f"{rfc(n)} [pod/decode-0/engine] {rfc(n)} {line}"),
     "journal": records(journal),
     "journal, short": text(lambda n, line: f"{rfc(n)} gpu-1 engine[77]: {line}"),
     "syslog": text(lambda n, line: f"<134>1 {rfc(n)} gpu-1 engine 77 - - {line}"),

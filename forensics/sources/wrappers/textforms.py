@@ -13,7 +13,8 @@ from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.atonce import joined, numbered
 from forensics.sources.wrappers.inner import Inner, Whole
 
-_AT = rb"(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
+_MOMENT = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+_AT = rb"(?P<at>" + _MOMENT + rb")"
 _IDENT = rb"[\w./@-]{1,80}(?:\[\d+\])?"
 
 
@@ -39,7 +40,7 @@ class TextForm:
         seen = match.groupdict()
         return Inner(
             seen["line"] or b"",
-            _text(seen.get("at")) or None,
+            _text(seen.get("first") or seen.get("at")) or None,
             _stream(seen),
             seen.get("tag") == b"P",
             _text(seen.get("source")),
@@ -112,7 +113,8 @@ FORMS = (
     _form(
         "kubectl",
         "kubectl logs --prefix",
-        rb"\[pod/(?P<stream>[^/\]\s]+)/[^\]\s]+\] (?:" + _AT + rb" )?(?P<line>.*)",
+        rb"(?:(?P<first>" + _MOMENT + rb") )?\[pod/(?P<stream>[^/\]\s]+)/[^\]\s]+\] "
+        rb"(?:" + _AT + rb" )?(?P<line>.*)",
     ),
     _form(
         "syslog",
