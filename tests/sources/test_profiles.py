@@ -139,7 +139,17 @@ def test_what_failed_says_nothing_of_tokens_and_a_cached_answer_is_no_request(re
 
 @pytest.mark.parametrize(
     ("error", "unknown"),
-    [("MidStreamFallbackError", True), ("Timeout", True), ("ServiceUnavailableError", None)],
+    [
+        ("MidStreamFallbackError", True),
+        ("Timeout", True),
+        ("ServiceUnavailableError", True),
+        ("InternalServerError", True),
+        ("ClassOfALaterVersion", True),
+        ("RateLimitError", None),
+        ("AuthenticationError", None),
+        ("None", None),
+        ("", None),
+    ],
 )
 def test_what_failed_within_an_answer_may_have_been_delivered(read, error, unknown):
     found = records("litellm")[2]
