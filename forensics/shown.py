@@ -2,7 +2,7 @@
 
 Such a text can hold a line break that tears a table, a character that steers a terminal or
 turns the reading direction, and a key that somebody put into a name. Whatever goes to a
-terminal passes here; files that are made for machines hold names as they are.
+terminal passes here, and so do the names of inputs wherever they are kept.
 """
 
 from __future__ import annotations
