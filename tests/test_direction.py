@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import forensics
-from forensics import lab
+from forensics import direction, lab
 from forensics.evidence.verify import verify
 from forensics.lab.writes import Overwritten, overwritten
 from forensics.notices.facts import told
@@ -88,6 +88,21 @@ def test_a_write_fault_turns_both_lists_round(
 
 def _sent(handoff: lab.Handoff) -> bool:
     return handoff.delivered
+
+
+def test_only_what_met_the_condition_gives_under_a_write_fault() -> None:
+    rows = pl.DataFrame(
+        {
+            "tier": ["probable", "possible", "probable", "ruled_out"],
+            "reasons": [["short_transfer"], ["over_limit"], ["co_resident"], ["short_transfer"]],
+        }
+    )
+    giving = {
+        mechanism: rows.select(x=direction.gives(mechanism, direction.reasoned))["x"].to_list()
+        for mechanism in ("write", "unknown")
+    }
+    assert giving["write"] == giving["unknown"] == [True, True, False, False]
+    assert not rows.select(x=direction.gives("read", direction.reasoned))["x"].any()
 
 
 def test_the_window_looks_back_for_a_read_and_forward_for_a_write(
