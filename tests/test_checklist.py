@@ -197,6 +197,10 @@ SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
             "not cleared",
             "a canary found a foreign marker",
         ),
+        *(
+            ([gate(2000, CANARY), asked("c", **none), canary("c")], "not cleared", "no canary is")
+            for none in ({"http_status": 400}, {"completion_tokens": 0})
+        ),
         # A canary that another engine answered says nothing of this one.
         (
             [gate(2000, CANARY), asked("c", prefill_node="p2"), canary("c")],

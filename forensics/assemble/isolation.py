@@ -78,18 +78,29 @@ def _validation(
     )
 
 
+_ASKED = ["prefill_node", "decode_node", "request_id", "handoff"]
+
+
 def _canaries(analysis: Analysis) -> pl.DataFrame:
     """Return node, time and outcome of the canary records whose request names its nodes.
 
     A canary goes through a front end: by itself it says nothing of which engine answered.
     """
     records = analysis.markers.records
-    rows = ensure(analysis.requests, ["prefill_node", "decode_node", "request_id", "handoff"])
+    rows = ensure(analysis.requests, [*_ASKED, "http_status", "completion_tokens"])
+    # Nothing can be seen in the answer to a request that got none.
+    answered = (pl.col("http_status") < 400).fill_null(value=True)
+    answered &= (pl.col("completion_tokens") > 0).fill_null(value=True)
     seen = rows.select(
-        "handoff", seen_request_id="request_id", prefill="prefill_node", decode="decode_node"
+        "handoff",
+        answered.alias("answered"),
+        seen_request_id="request_id",
+        prefill="prefill_node",
+        decode="decode_node",
     )
     both = records.join(seen, on="seen_request_id", how="inner")
     foreign = pl.col("handoff").is_in(analysis.markers.handoffs.implode())
+    both = both.filter(foreign | pl.col("answered"))
     named = [
         both.select(node=side, at="seen_at", foreign=foreign) for side in ("prefill", "decode")
     ]
