@@ -122,8 +122,7 @@ def outputs(folder: Path) -> str:
     return "\n".join(tables + texts)
 
 
-@pytest.mark.parametrize("archived", [False, True])
-@pytest.mark.parametrize("name", [NAMES[1], "de\ncode\u202e.ndjson"])
+@pytest.mark.parametrize(("name", "archived"), [(NAMES[1], True), ("de\ncode\u202e.ndjson", False)])
 def test_no_file_of_a_report_or_a_set_holds_what_a_name_hides(archived, name, tmp_path, capsys):
     logs = tmp_path / name.removesuffix(".ndjson")
     logs.mkdir()

@@ -17,11 +17,8 @@ TELLING = [name for name in lab.SURFACES if name != "default"]
 """Surfaces that name each finished request with its prompt tokens and its room."""
 SOME = [(name, name) for name in TELLING]
 """Nodes of one fleet are mostly set up alike."""
-FEW = [
-    pytest.param(name, marks=() if name in ("time-stats-0.5.19", "request-log-json", "spans")
-                 else pytest.mark.long)
-    for name in TELLING
-]  # fmt: skip
+EVERY_RUN = ("time-stats-0.5.19", "request-log-json", "spans")
+FEW = [pytest.param(name, marks=() if name in EVERY_RUN else pytest.mark.long) for name in TELLING]
 """One of each kind of file on every run, the other versions in the long one."""
 REST = sorted(set(product(TELLING, TELLING)) - set(SOME))
 
@@ -42,7 +39,10 @@ def assert_found_exactly(folder: Path, prefill: str, decode: str) -> None:
     assert told.filter(pl.col("tier") == "probable")["tenant_id"].null_count() == 0
 
 
-@pytest.mark.parametrize(("prefill", "decode"), SOME)
+@pytest.mark.parametrize(
+    ("prefill", "decode"),
+    [pytest.param(*both, marks=() if both[0] in EVERY_RUN else pytest.mark.long) for both in SOME],
+)
 def test_both_sides_logged_in_whatever_way_show_the_incident_exactly(tmp_path, prefill, decode):
     assert_found_exactly(tmp_path, prefill, decode)
 

@@ -72,6 +72,7 @@ def test_flipped_bytes_give_records_or_a_reason(read, capfd):
     assert capfd.readouterr().err == "", "a panic prints before it can be caught"
 
 
+@pytest.mark.long
 def test_flipped_bytes_end_in_the_codes_of_a_report(tmp_path, capfd):
     good = tmp_path / "good.ndjson"
     good.write_text(json.dumps({"request_id": "r", "received_at": "2026-02-03T04:05:06Z"}) + "\n")

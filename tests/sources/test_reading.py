@@ -59,7 +59,13 @@ def test_compressed_parquet_is_read(read):
 
 
 @pytest.mark.parametrize(
-    "pack", [gzip.compress, zstandard.compress, partial(lzma.compress, preset=0), bz2.compress]
+    "pack",
+    [
+        gzip.compress,
+        zstandard.compress,
+        pytest.param(partial(lzma.compress, preset=0), marks=pytest.mark.long),
+        pytest.param(bz2.compress, marks=pytest.mark.long),
+    ],
 )
 def test_a_truncated_stream_gives_what_came_before_and_one_reason(read, pack):
     data = b"".join(line(n, noise=random.Random(n).randbytes(2_000).hex()) for n in range(3_000))

@@ -5,6 +5,7 @@ import json
 from functools import partial
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -132,7 +133,17 @@ LINK = {
 }
 
 
-@pytest.mark.parametrize("fault", list(LinkFault), ids=str)
+def some(*usual: LinkFault) -> list[Any]:
+    """Every fault of the link: these on every run, the others in the long one."""
+    return [
+        pytest.param(fault, marks=() if fault in usual else pytest.mark.long, id=str(fault))
+        for fault in LinkFault
+    ]
+
+
+@pytest.mark.parametrize(
+    "fault", some(LinkFault.DROP, LinkFault.TRUNCATE, LinkFault.KILL_PREFILL, LinkFault.DUPLICATE)
+)
 def test_whatever_the_link_does_the_logs_show_exactly_what_leaked(tmp_path, fault):
     drill = Drill(tmp_path, fault=False, **LINK[fault]).run(2_000, 2_200)
     assert bool(drill.leaked) == (fault in (LinkFault.DROP, LinkFault.TRUNCATE))
@@ -140,7 +151,9 @@ def test_whatever_the_link_does_the_logs_show_exactly_what_leaked(tmp_path, faul
     assert drill.reported == drill.leaked
 
 
-@pytest.mark.parametrize("fault", list(LinkFault), ids=str)
+@pytest.mark.parametrize(
+    "fault", some(LinkFault.NONE, LinkFault.DELAY, LinkFault.KILL_DECODE, LinkFault.CLIENT_CANCEL)
+)
 def test_the_fault_and_a_bad_link_together_leave_logs_that_show_exactly_what_leaked(
     tmp_path, fault
 ):
