@@ -75,13 +75,19 @@ def _hours(analysis: Analysis) -> list[str]:
     ]
 
 
+_BUSY = 20
+"""Records an hour from which on an hour without any is no chance."""
+
+
 def _window(analysis: Analysis) -> list[str]:
     """Return how much of the window lies before the first and after the last record of all."""
-    nodes, window = analysis.coverage.nodes, analysis.incident.window_us
-    times = nodes.select(pl.col("first_at").min(), pl.col("last_at").max()).drop_nulls()
+    seen, window = analysis.coverage, analysis.incident.window_us
+    times = seen.nodes.select(pl.col("first_at").min(), pl.col("last_at").max()).drop_nulls()
     if window is None or not times.height:
         return []
     first, last = times.row(0)
+    if int(seen.hours["records"].sum()) < _BUSY * (1 + (last - first) // HOUR):
+        return []
     before, after = (first - window[0]) // HOUR, (window[1] - last) // HOUR
     return [
         *_some(max(0, before), "hour", "of the window before the first record of any log"),
