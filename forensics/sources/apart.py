@@ -26,13 +26,13 @@ class Apart:
 
     Args:
         source: the log.
-        name: its format.
+        name: its format; None where all lines are to be taken for the log's own.
         incident: for the names that records may have.
     """
 
-    def __init__(self, source: Source, name: str, incident: Incident) -> None:
+    def __init__(self, source: Source, name: str | None, incident: Incident) -> None:
         self._source = source
-        self._teller = Teller(name, incident) if name in ENGINES else None
+        self._teller = Teller(name, incident) if name is not None and name in ENGINES else None
         self._found: list[tuple[str, Block]] = []
 
     @property

@@ -251,7 +251,8 @@ def _read_format(
     _tell(sink.facts, format_.name, found.reason)
     context = replace(context, stream=found.stack.stream or "")
     source = ToDamage(found.stack.source)
-    apart = Apart(source, format_.name, context.incident)
+    # A format that was stated is not to be doubted of single lines either.
+    apart = Apart(source, None if found.stated else format_.name, context.incident)
     for parsed in format_.read(apart, context):
         for name, others in apart.others(context):
             if name is not None:

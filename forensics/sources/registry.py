@@ -345,6 +345,7 @@ class Detected:
     format: Format | None
     reason: str
     shape: str = ""
+    stated: bool = False
 
 
 def detect(
@@ -367,7 +368,7 @@ def detect(
     if opened.magic and not opened.magic.startswith(_PARQUET):
         stack.peel(names, stream)
     if stated is not None:
-        return Detected(stack, by_name(stated, incident), f"stated{stack.titles}")
+        return Detected(stack, by_name(stated, incident), f"stated{stack.titles}", stated=True)
     if not opened.magic:
         return Detected(stack, None, "empty file")
     found = _told(stack, incident)
