@@ -258,7 +258,7 @@ def test_no_text_in_an_evidence_set_or_in_what_it_is_made_of(
     assert not planted(streams.out + streams.err)
     written = [path for path in made.rglob("*") if path.is_file()]
     parts = [path for path in kept.rglob("*") if path.is_file()]
-    assert {path.suffix for path in written} == {".json", ".parquet", ""}
+    assert {path.suffix for path in written} == {".json", ".parquet", ".state", ""}
     assert len(parts) >= 4
     for path in (*written, *parts):
         assert not planted(path.name.encode())

@@ -227,7 +227,7 @@ def later(held: dict[str, Any]) -> None:
         ("coverage.csv", text(cell("gap", 1, "true")), "coverage.csv"),
         ("coverage.csv", text(cell("batches", 1, "7")), "coverage.csv"),
         ("coverage.csv", text(cell("node", 1, "decode-77/dp0")), "coverage.csv"),
-        ("coverage.csv", text(cell("hour", 1, "2025-03-01T00:00:00.000000Z")), "coverage.csv"),
+        ("coverage.csv", text(cell("hour", 2, "2025-03-01T00:00:00.000000Z")), "coverage.csv"),
         ("coverage.csv", text(twice_the_last), "coverage.csv"),
         ("coverage.csv", text(last_line_off), "coverage.csv"),
     ],
