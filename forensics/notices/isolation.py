@@ -1,33 +1,33 @@
 """No packet may hold what is another tenant's: every file is searched before it is written.
 
-All identifiers of the report go into one table, once; each packet is split into fields and
-words once and looked up there, so the work grows with the size of the packets alone. An id
-that could be any word (a tenant called ``1`` or ``the``) is looked for in the fields that
-hold ids, where it can be nothing else; one that is unlike a word also in all text.
+All identifiers of the report go into one table, once; each packet is looked up there, so the
+work grows with the size of the packets alone. An id that could be any word (a tenant called
+``1`` or ``the``) is looked for in the fields that hold ids, where it can be nothing else; one
+that is unlike a word of the package's own texts also in all text, wherever that is from.
 """
 
 from __future__ import annotations
 
-import csv
-import html
-import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
 import polars as pl
 
+from forensics.declared import TOLD
 from forensics.errors import PrivacyError
+from forensics.notices.asread import as_read
 from forensics.notices.facts import NO_ID
 from forensics.notices.finished import Finished
-from forensics.notices.markdown import unescaped
+from forensics.notices.phrases import Phrases, core
 
-_SPLIT: Final = re.compile(r"[\s\"'<>|,;()\[\]{}*`]+")
-_NUMBER_OR_TIME: Final = re.compile(r"[\d.,:TZ+-]+")
+_NUMBER: Final = re.compile(r"[\d.,:tz+ -]+")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 _LEAST: Final = 8
-_ENDS: Final = ".:!?="
+_LEAST_DIGITS: Final = 10
 _IDS: Final = ("request_id", "prefill_request_id", "transfer_id")
+Owners = frozenset[str | None]
 
 
 class Isolation:
@@ -36,36 +36,34 @@ class Isolation:
     Args:
         owners: the tenants of each request id; see :func:`owners_in`.
         names: each tenant's pseudonym.
-        contacts: addresses; they belong into no packet at all.
-        shared: texts that every packet holds; a word of them is nobody's identifier.
+        contacts: addresses of each tenant; they belong into no packet but its own.
+        fixed: texts of the package in every packet; what stands in them is nobody's identifier.
+        stated: texts of the case in every packet by what they are, such as its title.
         same: a file of the package that is the very same in every packet.
     """
 
     def __init__(
         self,
-        owners: Mapping[str, frozenset[str | None]],
+        owners: Mapping[str, Owners],
         names: Mapping[str, str],
-        contacts: Iterable[str],
-        shared: Iterable[str],
+        contacts: Mapping[str, Iterable[str]],
+        fixed: Iterable[str],
+        stated: Mapping[str, str] | None = None,
         same: bytes = b"",
     ) -> None:
-        self._same = same
-        self._of_request = owners
-        self._of_word = self._distinctive(names, words("\n".join(shared)))
-        self._of_word |= {word: frozenset() for text in contacts for word in words(text)}
+        self._same, self._of_request = same, owners
+        known = _Known()
+        known.add_all(owners, names)
+        for tenant, several in contacts.items():
+            for contact in several:
+                known.add_contact(contact, tenant)
+        self._of_phrase = _not_in("\0".join(fixed), known.owners)
         for tenant, name in names.items():
-            for own in (name, *(f"{name}-{told}" for told in ("recipient", "source"))):
-                self._of_word[own] = frozenset({tenant})
-        self._known = frozenset(self._of_word)
-
-    def _distinctive(
-        self, names: Mapping[str, str], common: frozenset[str]
-    ) -> dict[str, frozenset[str | None]]:
-        found = dict(self._of_request)
-        for tenant in names:
-            found[tenant] = found.get(tenant, frozenset()) | {tenant}
-        return {
-            word: owners for word, owners in found.items() if word not in common and _unlike(word)
+            for own in (name, *(f"{name}-{told}" for told in TOLD)):
+                self._of_phrase[own] = frozenset({tenant})
+        self._phrases = Phrases(self._of_phrase)
+        self._stated = {
+            what: self._phrases.found(text) for what, text in (stated or {}).items() if text
         }
 
     def check(self, notice: str, tenant: str, files: Mapping[str, bytes]) -> None:
@@ -73,35 +71,77 @@ class Isolation:
 
         Raises:
             PrivacyError: one does; the message names the packet by its pseudonym alone.
+            ValueError: a file is not in the form that files of its name have.
         """
         for name, data in files.items():
             if data is self._same:
                 continue
-            text = data.decode("utf-8", "surrogateescape")
-            for found in _fields(name, text):
+            read = as_read(name, data)
+            for found in read.requests:
                 bare = found if found in self._of_request else found.removeprefix("'")
                 if tenant not in self._of_request.get(bare, ()):
                     raise _foreign(notice, name)
-            for word in words(_read(name, text)) & self._known:
-                if tenant not in self._of_word[word]:
-                    raise _foreign(notice, name)
+            for phrase in self._phrases.found(read.text):
+                if tenant not in self._of_phrase[phrase]:
+                    raise _foreign(notice, self._place(phrase) or name)
         if msgspec.json.decode(files["facts.json"])["account"] != tenant:
             raise _foreign(notice, "facts.json")
 
-
-def words(text: str) -> frozenset[str]:
-    """Return what stands between blanks, quotes and brackets, and the same without a full stop."""
-    found = set(_SPLIT.split(text))
-    return frozenset(found | {word.strip(_ENDS) for word in found})
+    def _place(self, phrase: str) -> str | None:
+        """Return which text of the case a phrase stands in."""
+        return next((what for what, found in self._stated.items() if phrase in found), None)
 
 
-def _foreign(notice: str, name: str) -> PrivacyError:
+class _Known:
+    """Who owns each phrase that is looked for in text."""
+
+    def __init__(self) -> None:
+        self.owners: dict[str, Owners] = {}
+
+    def add_all(self, requests: Mapping[str, Owners], names: Iterable[str]) -> None:
+        """Add the ids of requests and of all tenants, those without a packet as well."""
+        for request, owners in requests.items():
+            self._add(request, owners, unlike)
+        tenants = {tenant for owners in requests.values() for tenant in owners}
+        for tenant in {*tenants, *names} - {None}:
+            self._add(tenant or "", frozenset({tenant}), unlike)
+
+    def add_contact(self, contact: str, tenant: str) -> None:
+        """Add a contact as a whole, and the addresses in it."""
+        owners: Owners = frozenset({tenant})
+        self._add(contact, owners, lambda found: "@" in found or unlike(found))
+        for part in re.split(r"[\s<>,;\"]+", contact):
+            self._add(part, owners, lambda found: "@" in found)
+
+    def _add(self, text: str, owners: Owners, wanted: Callable[[str], bool]) -> None:
+        found = core(text)
+        if wanted(found):
+            self.owners[found] = self.owners.get(found, frozenset()) | owners
+
+
+def _not_in(fixed: str, owners: dict[str, Owners]) -> dict[str, Owners]:
+    """Return the phrases that do not stand in the package's texts, nor behind a longer one."""
+    while common := Phrases(owners).found(fixed):
+        owners = {phrase: of for phrase, of in owners.items() if phrase not in common}
+    return owners
+
+
+def unlike(word: str) -> bool:
+    """Say whether an id is long enough to be no short word, number or time."""
+    if len(word) < _LEAST or _TIME.match(word):
+        return False
+    if _NUMBER.fullmatch(word):
+        return sum(sign.isdigit() for sign in word) >= _LEAST_DIGITS
+    return True
+
+
+def _foreign(notice: str, place: str) -> PrivacyError:
     return PrivacyError(
-        f"{notice}: {name} holds an identifier that is not this tenant's; nothing was written"
+        f"{notice}: {place} holds an identifier that is not this tenant's; nothing was written"
     )
 
 
-def owners_in(report: Finished) -> dict[str, frozenset[str | None]]:
+def owners_in(report: Finished) -> dict[str, Owners]:
     """Return the tenants of each request id; several can have used the same."""
     listed = [
         rows.select("tenant_id", id=name)
@@ -115,30 +155,3 @@ def owners_in(report: Finished) -> dict[str, frozenset[str | None]]:
     for tenant, word in known.iter_rows():
         found.setdefault(word, set()).add(tenant)
     return {word: frozenset(tenants) for word, tenants in found.items()}
-
-
-def _unlike(word: str) -> bool:
-    """Say whether an id is long and mixed enough to be no word, number or time."""
-    return (
-        len(word) >= _LEAST
-        and any(sign.isdigit() for sign in word)
-        and not _NUMBER_OR_TIME.fullmatch(word)
-    )
-
-
-def _read(name: str, text: str) -> str:
-    """Return a file's text as its reader sees it, without escapes."""
-    if name.endswith(".html"):
-        return html.unescape(text)
-    return unescaped(text) if name.endswith(".md") else text
-
-
-def _fields(name: str, text: str) -> set[str]:
-    """Return the request ids that stand in a file of records."""
-    if name == "requests.csv":
-        rows = csv.DictReader(io.StringIO(text))
-        return {row["request_id"] for row in rows if row["request_id"]}
-    if name == "requests.jsonl":
-        lines = (msgspec.json.decode(line) for line in text.splitlines())
-        return {row["request_id"] for row in lines if row["request_id"] is not None}
-    return set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,11 @@ import msgspec
 from forensics.errors import ForensicsError, PrivacyError
 from forensics.evidence.faults import Fault, Recheck
 from forensics.evidence.folder import Sealed
-from forensics.findings import FINDINGS
 from forensics.notices.finished import finished
+from forensics.notices.fixed import fixed_texts
 from forensics.notices.isolation import Isolation, owners_in
 from forensics.notices.lists import NOTIFICATIONS
 from forensics.notices.packet import CHECKER
-from forensics.notices.templating import HTML_FILE, MARKDOWN_FILE, built_in
-from forensics.notices.wording import texts_of, wording
 
 _PACKETS = "packets"
 _NEEDED = frozenset({"facts.json", "requests.jsonl"})
@@ -40,8 +38,8 @@ def recheck(sealed: Sealed) -> Recheck:
     ]
     whole = {notice: files for notice, files in found.items() if _facts(files) is not None}
     listed, unchecked = _listed(sealed)
-    owners, addresses = _owners(whole, listed), _addresses(sealed)
-    isolation = Isolation(owners, _pseudonyms(whole), addresses, _shared(whole))
+    owners, addresses = _owners(whole, listed), _addresses(sealed, _accounts(whole))
+    isolation = Isolation(owners, _pseudonyms(whole), addresses, fixed_texts())
     faults = [fault for one in whole.items() for fault in _searched(isolation, *one)]
     return Recheck([*damaged, *_count(sealed, found), *faults], len(found), unchecked)
 
@@ -113,29 +111,17 @@ def _listed(sealed: Sealed) -> tuple[dict[str, frozenset[str | None]], list[Faul
     return owners_in(report), []
 
 
-def _addresses(sealed: Sealed) -> list[str]:
-    """Return the contacts of the list of what to send: they belong into no packet."""
+def _addresses(sealed: Sealed, accounts: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return each tenant's contacts, of the list of what to send; no other packet may hold them."""
     if sealed.files.get(NOTIFICATIONS) is None:
-        return []
+        return {}
     text = (sealed.path / NOTIFICATIONS).read_text(encoding="utf-8", errors="replace")
-    cells = (row.get("contact") or "" for row in csv.DictReader(io.StringIO(text)))
-    return sorted({cell.removeprefix("'") for cell in cells} - {""})
-
-
-def _shared(whole: Mapping[str, Mapping[str, bytes]]) -> Iterable[str]:
-    """Return texts that packets hold whosever they are: of the facts, what all of them state."""
-    stated = [_case_words(_facts(files) or {}) for files in whole.values()]
-    return [
-        *(set.intersection(*stated) if stated else ()),
-        *(text for finding in FINDINGS for text in (finding.code, finding.meaning)),
-        *(built_in(name) for name in (MARKDOWN_FILE, HTML_FILE)),
-        *texts_of(wording()),
-    ]
-
-
-def _case_words(facts: Mapping[str, Any]) -> set[str]:
-    names = ("case_id", "case_title", "tool_version")
-    return {*(str(facts.get(name, "")) for name in names), *map(str, facts.get("models", ()))}
+    found: dict[str, list[str]] = {}
+    for row in csv.DictReader(io.StringIO(text)):
+        if row.get("contact"):
+            account = accounts.get(row.get("notice") or "", "")
+            found.setdefault(account, []).append(row["contact"].removeprefix("'"))
+    return found
 
 
 def _searched(isolation: Isolation, notice: str, files: Mapping[str, bytes]) -> Iterator[Fault]:

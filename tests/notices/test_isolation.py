@@ -1,14 +1,15 @@
 """A packet that holds what is another tenant's stops the export, and nothing appears."""
 
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
+from msgspec import structs
 
 from forensics.cli import run
-from forensics.errors import Exit
-from forensics.notices import facts
-from forensics.notices.isolation import words
+from forensics.errors import Exit, PrivacyError
+from forensics.notices import facts, write
 
 OWN, OTHER = "acct-000001", "acct-000002"
 OF_OTHER = "req-000001-canary"
@@ -106,6 +107,12 @@ def test_a_packet_that_lists_fewer_than_it_states_is_not_written(report, tmp_pat
     assert not (tmp_path / "notices").exists()
 
 
-def test_words_are_whole():
-    assert {"req-1", "x.y"} <= words('see "req-1". and x.y: |req-12|')
-    assert "req-1" not in words("req-12 xreq-1")
+def test_a_title_with_an_id_in_it_is_named(report, tmp_path, monkeypatch):
+    known = write.finished(report)
+    case = structs.replace(known.exposure.case, title=f"Raised by {OTHER}, request {OF_OTHER}")
+    titled = replace(known, exposure=structs.replace(known.exposure, case=case))
+    monkeypatch.setattr(write, "finished", lambda _: titled)
+    with pytest.raises(PrivacyError, match="the title of the case holds") as found:
+        write.write_notices(report, tmp_path / "notices")
+    assert not any(text in str(found.value) for text in (OTHER, OF_OTHER))
+    assert not (tmp_path / "notices").exists()
