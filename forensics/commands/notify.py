@@ -60,5 +60,7 @@ def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any
     say(made, err=True)
     if made.unnamed:
         say(f"incomplete: {made.unnamed:,} x no packet: tenant not known", err=True)
+    if made.uncompared:
+        say("public summary: not compared with the revision before; see --previous", err=True)
     say(f"key of the pseudonyms: {made.key}", err=True)
     return Exit.INCOMPLETE if made.unnamed else Exit.COMPLETE

@@ -4,23 +4,22 @@ A cell of fewer than ``K`` tenants is not shown. Neither are others beside it un
 hidden is two cells or more and holds ``K`` tenants or more, so that no total gives a small
 cell away. Where that cannot be had, the total is not shown either. What was published of the
 revision before counts too: a cell or a total that differs from it by fewer than ``K`` is hidden,
-as the difference would tell of those few.
+as the difference would tell of those few. Requests are held against what was shown in the
+same way; those without a tenant are told of beside the table, so that nothing is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from forensics.errors import UsageError, VerificationError
-from forensics.evidence.files import check
-from forensics.evidence.folder import recorded
-from forensics.exposure import Exposure, Tenant
+from forensics.exposure import Exposure
 from forensics.notices.facts import TIERS
+from forensics.notices.published import NEVER, Published
 
 K: Final = 10
 _WORDS: Final = {
@@ -34,52 +33,46 @@ _WORDS: Final = {
 SUMMARY: Final = "public_summary.json"
 
 
-class Published(Struct, frozen=True):
-    """Tenants by tier and in all, as they were last shown in public; None where never."""
+class Bound(Struct, frozen=True):
+    """Fewest and most affected responses."""
 
-    cells: dict[str, int] = {}
-    total: int | None = None
-
-
-NEVER: Final = Published()
-"""Nothing was published yet."""
+    low: int
+    high: int
 
 
-def published(folder: Path | None, exposure: Exposure) -> Published:
-    """Return what summaries showed up to the revision before.
+@dataclass(frozen=True)
+class _Shown:
+    """The numbers of a summary; None where one is not shown."""
 
-    Args:
-        folder: notices of the revision before, or None.
-        exposure: the document.
-
-    Raises:
-        NoInputError: there are no notices.
-        VerificationError: their manifest is not what was written.
-        UsageError: they are of another case.
-    """
-    if folder is None:
-        return NEVER
-    sealed, record = recorded(folder)
-    faults = check(sealed)
-    if record.kind != "notices" or faults:
-        raise VerificationError(f"{folder}: no notices, or not what was written")
-    before = msgspec.json.decode(sealed.manifest or b"", type=_Before)
-    if before.case_id != exposure.case.id:
-        raise UsageError(f"{folder}: notices of another case")
-    return before.published
-
-
-class _Before(Struct, frozen=True):
-    case_id: str
-    published: Published = Published()
+    cells: dict[str, int | None]
+    total: int | None
+    requests: dict[str, int | None]
+    all_requests: int | None
+    unknown: int | None
+    bound: Bound | None
 
 
 def now_published(exposure: Exposure, before: Published) -> Published:
     """Return what is shown with this revision, and what was shown last of what is not."""
-    tenants, _ = _by_tier(exposure)
-    away, total = hidden(tenants, before=before)
-    shown = {tier: tenants[tier] for tier in TIERS if tier not in away}
-    return Published(before.cells | shown, sum(tenants.values()) if total else before.total)
+    shown = _shown(exposure, before)
+    bound = shown.bound
+
+    def last(now: int | None, earlier: int | None) -> int | None:
+        return earlier if now is None else now
+
+    return Published(
+        before.cells | _numbers(shown.cells),
+        last(shown.total, before.total),
+        before.requests | _numbers(shown.requests),
+        last(shown.all_requests, before.all_requests),
+        last(shown.unknown, before.unknown),
+        last(bound.low if bound else None, before.low),
+        last(bound.high if bound else None, before.high),
+    )
+
+
+def _numbers(cells: Mapping[str, int | None]) -> dict[str, int]:
+    return {name: number for name, number in cells.items() if number is not None}
 
 
 def summary(exposure: Exposure, before: Published = NEVER) -> dict[str, bytes]:
@@ -103,11 +96,17 @@ def hidden(
     moved = {name for name in cells if _near(cells[name], before.cells.get(name), k)}
     if moved or _near(sum(cells.values()), before.total, k):
         # With the total, or the other cells, the few that came or went could be computed.
-        return frozenset(away | moved), False
+        return frozenset(away | moved or {_one_that_changed(cells, before)}), False
     rest = sorted(cells.keys() - away, key=lambda name: (cells[name] == 0, cells[name], name))
     while away and not _enough(away, cells, k) and rest:
         away.add(rest.pop(0))
     return frozenset(away), not away or _enough(away, cells, k)
+
+
+def _one_that_changed(cells: Mapping[str, int], before: Published) -> str:
+    """Return the smallest cell that is not what was shown, so that no sum gives the total away."""
+    changed = [name for name in cells if cells[name] != before.cells.get(name)]
+    return min(changed or cells, key=lambda name: (cells[name] == 0, cells[name], name))
 
 
 def _near(now: int, before: int | None, k: int) -> bool:
@@ -131,26 +130,49 @@ def band(number: int, k: int = K) -> str:
 
 
 def _document(exposure: Exposure, before: Published) -> dict[str, Any]:
-    named = [row for row in exposure.recipients if row.tenant_id is not None]
-    tenants, requests = _by_tier(exposure)
-    away, total = hidden(tenants, before=before)
+    shown = _shown(exposure, before)
+    tenants, _ = _by_tier(exposure)
     others = [r for r in exposure.sources if r.tenant_id is not None and not r.same_tenant_only]
+    total = sum(tenants.values())
     return {
         "schema_version": 1,
         "case_id": exposure.case.id,
         "revision": exposure.case.revision,
-        "compared_with_revision_before": before != NEVER,
+        "compared_with_revision_before": before is not NEVER,
         "as_of": exposure.headline.ongoing.last_record_at,
         "smallest_cell": K,
-        "recipients": [_cell(tier, tenants, requests, shown=tier not in away) for tier in TIERS],
+        "recipients": [_cell(tier, shown) for tier in TIERS],
         "recipients_total": {
-            "tenants": sum(tenants.values()) if total else band(sum(tenants.values())),
-            "requests": sum(requests.values()) if total else None,
+            "tenants": band(total) if shown.total is None else total,
+            "requests": shown.all_requests,
         },
+        "requests_without_tenant": (
+            band(_unknown(exposure)) if shown.unknown is None else shown.unknown
+        ),
         "sources": band(len(others)),
-        "bound": _bound(exposure, named) if total and not away else None,
+        "bound": None if shown.bound is None else msgspec.to_builtins(shown.bound),
         "limitations": len(exposure.limitations),
     }
+
+
+def _shown(exposure: Exposure, before: Published) -> _Shown:
+    tenants, requests = _by_tier(exposure)
+    away, total = hidden(tenants, before=before)
+    every = sum(requests.values())
+    # One that came or went is told by any of these numbers: all of them are shown, or none.
+    still = not _near(every, before.all_requests, K) and not any(
+        _near(requests[tier], before.requests.get(tier), K) for tier in TIERS
+    )
+    unknown = _unknown(exposure)
+    known = not 0 < unknown < K and not _near(unknown, before.unknown, K)
+    return _Shown(
+        {tier: None if tier in away else tenants[tier] for tier in TIERS},
+        sum(tenants.values()) if total else None,
+        {tier: requests[tier] if still and tier not in away else None for tier in TIERS},
+        every if total and still else None,
+        unknown if known else None,
+        _bound(exposure, before) if total and still and known and not away else None,
+    )
 
 
 def _by_tier(exposure: Exposure) -> tuple[dict[str, int], dict[str, int]]:
@@ -161,22 +183,25 @@ def _by_tier(exposure: Exposure) -> tuple[dict[str, int], dict[str, int]]:
     return tenants, requests
 
 
-def _cell(
-    tier: str, tenants: Mapping[str, int], requests: Mapping[str, int], *, shown: bool
-) -> dict[str, Any]:
+def _unknown(exposure: Exposure) -> int:
+    """Return how many requests of recipients name no tenant."""
+    return sum(row.requests for row in exposure.recipients if row.tenant_id is None)
+
+
+def _cell(tier: str, shown: _Shown) -> dict[str, Any]:
     return {
         "highest_tier": tier,
-        "tenants": tenants[tier] if shown else None,
-        "requests": requests[tier] if shown else None,
-        "shown": shown,
+        "tenants": shown.cells[tier],
+        "requests": shown.requests[tier],
+        "shown": shown.cells[tier] is not None,
     }
 
 
-def _bound(exposure: Exposure, named: list[Tenant]) -> dict[str, int] | None:
-    """Return the bound of the report, where it counts no request of a hidden few."""
-    if len(named) != len(exposure.recipients):
-        return None  # the difference to the total would be the requests without a tenant
-    return {"low": exposure.headline.bound.low, "high": exposure.headline.bound.high}
+def _bound(exposure: Exposure, before: Published) -> Bound | None:
+    """Return the bound of the report, where it tells of no few that came or went."""
+    bound = exposure.headline.bound
+    near = _near(bound.low, before.low, K) or _near(bound.high, before.high, K)
+    return None if near else Bound(bound.low, bound.high)
 
 
 def _page(found: Mapping[str, Any]) -> str:
@@ -195,6 +220,10 @@ def _page(found: Mapping[str, Any]) -> str:
         lines.append(f"| {_WORDS[cell['highest_tier']]} | {' | '.join(numbers)} |")
     total = found["recipients_total"]
     lines.append(f"| all | {_text(total['tenants'])} | {_text(total['requests'])} |\n")
+    lines.append(
+        "Requests that name no customer, and are in no row above: "
+        f"{_text(found['requests_without_tenant'])}."
+    )
     lines.append(f"Customers whose data could have been in a response: {found['sources']}.")
     if found["bound"] is not None:
         low, high = found["bound"]["low"], found["bound"]["high"]
@@ -204,7 +233,17 @@ def _page(found: Mapping[str, Any]) -> str:
         "Recipients and sources are two lists; a customer can be in both, and they are never "
         "added up."
     )
+    if uncompared(found["revision"], compared=found["compared_with_revision_before"]):
+        lines.append(
+            f"This is revision {found['revision']}, and it was not compared with what was "
+            "published before: beside that, a difference could point to a few customers."
+        )
     return "\n".join(lines) + "\n"
+
+
+def uncompared(revision: int, *, compared: bool) -> bool:
+    """Say whether an earlier summary may be out that this one was not held against."""
+    return revision > 1 and not compared
 
 
 def _text(value: int | str | None) -> str:

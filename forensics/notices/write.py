@@ -17,19 +17,22 @@ from forensics.encode import text_pieces
 from forensics.errors import UsageError
 from forensics.evidence.hashes import digest_of_bytes
 from forensics.evidence.seal import MANIFEST, seal
+from forensics.exposure import Exposure
 from forensics.incident import load
 from forensics.manifest import made_by
 from forensics.notices import ledger, lists, public, review
 from forensics.notices.contacts import Contact, contacts
 from forensics.notices.facts import Told, told
 from forensics.notices.finished import Finished, finished
+from forensics.notices.fixed import fixed_texts
 from forensics.notices.isolation import Isolation, owners_in
 from forensics.notices.key import key_from, key_mark
-from forensics.notices.packet import CHECKER, Packets, Rows, sums_of
+from forensics.notices.packet import Packets, Rows, sums_of
 from forensics.notices.pseudonyms import AUDIENCE, pseudonym
+from forensics.notices.published import NEVER, Published, published
 from forensics.notices.sentences import Variant
-from forensics.notices.templating import HTML_FILE, MARKDOWN_FILE, built_in, templates
-from forensics.notices.wording import texts_of, wording
+from forensics.notices.templating import templates
+from forensics.notices.wording import wording
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.files import as_text
 from forensics.wording import count
@@ -62,6 +65,8 @@ class Notices:
     """Rows of the report without a tenant, of which nobody can be told."""
     without_contact: int
     key: Path
+    uncompared: bool = False
+    """Whether an earlier public summary may be out that this one was not held against."""
 
     def __repr__(self) -> str:
         named = f"{count(self.packets, 'packet')} in {count(self.variants, 'wording')}"
@@ -96,12 +101,14 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         every = told(report, named, asked.unaffected)
         packets = Packets(report.exposure, report.manifest.sha256, said, look)
         names = {row["account"]: row["pseudonym"] for row in every.facts.iter_rows(named=True)}
-        addresses = (one.contact for several in known.values() for one in several)
-        shared = [*_shared(report, every), *texts_of(wording())]
+        addresses = {tenant: [one.contact for one in of] for tenant, of in known.items()}
+        stated = _stated(report.exposure)
+        isolation = Isolation(
+            owners_in(report), names, addresses, fixed_texts(), stated, packets.checker
+        )
         written = _Written(folder)
-        isolation = Isolation(owners_in(report), names, addresses, shared, packets.checker)
         written.packets(every, packets, isolation)
-        before = public.published(asked.previous, report.exposure)
+        before = published(asked.previous, report.exposure)
         for name, data in _own(report, every, written, known, before).items():
             write_private(folder / name, data)
         os.sync()
@@ -113,6 +120,7 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         len(every.unnamed),
         sum(not known.get(account) for account in every.facts["account"]),
         place,
+        public.uncompared(report.exposure.case.revision, compared=before is not NEVER),
     )
 
 
@@ -160,7 +168,7 @@ def _own(
     every: Told,
     written: _Written,
     known: Mapping[str, list[Contact]],
-    before: public.Published,
+    before: Published,
 ) -> dict[str, bytes]:
     """Return the files that are the sender's own."""
     exposure = report.exposure
@@ -173,15 +181,13 @@ def _own(
     }
 
 
-def _shared(report: Finished, every: Told) -> list[str]:
-    """Return texts that packets hold whosever they are: words in them are no identifiers."""
-    exposure = report.exposure
-    models = [*exposure.scope.models, *every.requests["model"].drop_nulls().unique()]
-    return [
-        *(exposure.case.id, exposure.case.title, exposure.tool.version, *models),
-        *(text for reason in exposure.reasons for text in (reason.reason, reason.meaning)),
-        *(built_in(name) for name in (MARKDOWN_FILE, HTML_FILE, CHECKER)),
-    ]
+def _stated(exposure: Exposure) -> dict[str, str]:
+    """Return the texts of the case that are in every packet, by what they are."""
+    return {
+        "the title of the case": exposure.case.title,
+        "the id of the case": exposure.case.id,
+        "the name of a model": "\n".join(exposure.scope.models),
+    }
 
 
 def _manifest(
@@ -209,7 +215,7 @@ def _manifest(
     }
 
 
-def _shown(report: Finished, before: public.Published) -> dict[str, Any]:
+def _shown(report: Finished, before: Published) -> dict[str, Any]:
     """Return what the public has been shown by now, for the next revision to be held against."""
     return {"published": msgspec.to_builtins(public.now_published(report.exposure, before))}
 
