@@ -20,13 +20,14 @@ import io
 import json
 import os
 import sys
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-VERSION = "1"
+VERSION = "2"
 FIELDS = ("request_id", "response_id", "completion_id", "id")
 HERE = Path(__file__).resolve().parent
 FOUND_ALL, NOT_ALL, NOT_USABLE, DAMAGED = 0, 1, 2, 7
@@ -39,10 +40,12 @@ class Search:
         self.fields = fields
         self.listed = listed
         self.found: set[str] = set()
-        self.seen = {"files": 0, "records": 0, "records_with_id": 0, "unreadable_records": 0}
+        counted = ("files", "files_without_id", "records", "records_with_id", "unreadable_records")
+        self.seen = dict.fromkeys(counted, 0)
 
-    def log(self, name: str) -> None:
-        """Look through one log."""
+    def log(self, name: str) -> bool:
+        """Look through one log; say whether any record of it has an id."""
+        before = self.seen["records_with_id"]
         with gzip.open(name) if name.endswith(".gz") else Path(name).open("rb") as file:
             text = io.TextIOWrapper(
                 cast("BinaryIO", file), encoding="utf-8-sig", errors="replace", newline=""
@@ -53,6 +56,9 @@ class Search:
             is_json = first.lstrip().startswith("{")
             for row in self.objects(lines) if is_json else csv.DictReader(lines):
                 self.record(row)
+        with_id = self.seen["records_with_id"] > before
+        self.seen["files_without_id"] += not with_id
+        return with_id
 
     def record(self, row: dict[str, Any]) -> None:
         """Look at the ids of one record."""
@@ -82,19 +88,39 @@ def main(arguments: list[str] | None = None) -> int:
     facts, listed = packet()
     search = Search((asked.field,) if asked.field else FIELDS, listed)
     csv.field_size_limit(2**31 - 1)
-    for name in asked.logs:
-        try:
-            search.log(name)
-        except (OSError, EOFError, csv.Error) as error:
-            return complain(f"a log cannot be read ({type(error).__name__})", NOT_USABLE)
-    if not search.seen["records_with_id"]:
-        return complain("no record has a request id; name its field with --field", NOT_USABLE)
-    if asked.found:
-        keep(asked.found, search.found)
+    if asked.found and not free(asked.found):
+        return complain("the file for the ids cannot be made; name a new one", NOT_USABLE)
+    if fault := searched(search, asked.logs) or kept(asked.found, search.found):
+        return complain(fault, NOT_USABLE)
     if not listed:
         complain("this packet lists no single request: there was nothing to look for", FOUND_ALL)
     sys.stdout.write(json.dumps(attestation(facts, search), indent=2, sort_keys=True) + "\n")
     return FOUND_ALL if search.found == listed else NOT_ALL
+
+
+def searched(search: Search, logs: list[str]) -> str | None:
+    """Look through all logs; return why they are of no use, or None."""
+    without = []
+    for number, name in enumerate(logs, 1):
+        try:
+            without += [] if search.log(name) else [number]
+        except (OSError, EOFError, zlib.error, csv.Error) as error:
+            return f"a log cannot be read ({type(error).__name__})"
+    if not search.seen["records_with_id"]:
+        return "no record has a request id; name its field with --field"
+    for number in without:  # by its place: a name could say something
+        complain(f"log {number} of {len(logs)}: no record has a request id", FOUND_ALL)
+    return None
+
+
+def kept(name: str | None, found: set[str]) -> str | None:
+    """Write the ids that were found where that is asked for; return why it failed, or None."""
+    try:
+        if name:
+            keep(name, found)
+    except OSError as error:
+        return f"the file for the ids cannot be made ({type(error).__name__})"
+    return None
 
 
 def parsed(arguments: list[str] | None) -> argparse.Namespace:
@@ -141,6 +167,11 @@ def chain(first: str, rest: Iterable[str]) -> Iterator[str]:
     """Yield a line that was read already, and the others."""
     yield first
     yield from rest
+
+
+def free(name: str) -> bool:
+    """Say whether a new file can have this name: to be known before the logs are searched."""
+    return not os.path.lexists(name) and Path(name).parent.is_dir()
 
 
 def keep(name: str, found: set[str]) -> None:
