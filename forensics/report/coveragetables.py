@@ -74,6 +74,6 @@ SPECS: Final = (
             Column("State", "state"),
         ),
         file="coverage.csv",
-        empty="No hour of a node is known to be missing.",
+        empty="No node lacks an hour whole; what it lost within one is in the table of holes.",
     ),
 )
