@@ -172,3 +172,9 @@ _AS_TEXT: tuple[tuple[tuple[str, ...], Rule], ...] = (
     (("flag",), one_of(("true", "false"))),
     (("time",), STAMP),
 )
+
+
+def parted(config: object) -> dict[str, str]:
+    """Return the settings of a text as :func:`settings` takes it, by name; none of None."""
+    pairs = (part.partition("=") for part in str(config or "").split(";") if part)
+    return {key: value for key, _, value in pairs}

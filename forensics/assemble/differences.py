@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from forensics.declared import COMPARED
+from forensics.fields import parted
 
 
 def differences(
@@ -16,12 +17,7 @@ def differences(
         # What one of them does not say did not change.
         if after[name] is not None and before.get(name) not in (None, after[name]):
             yield name, str(before[name]), str(after[name])
-    old, new = (_settings(one.get("config")) for one in (before, after))
+    old, new = (parted(one.get("config")) for one in (before, after))
     for key in sorted(old | new if old and new else ()):
         if old.get(key) != new.get(key):
             yield key, old.get(key), new.get(key)
-
-
-def _settings(config: str | None) -> dict[str, str]:
-    pairs = (part.partition("=") for part in (config or "").split(";") if part)
-    return {key: value for key, _, value in pairs}

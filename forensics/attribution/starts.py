@@ -17,6 +17,7 @@ from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
 from forensics.columns import ensure
+from forensics.fields import parted
 from forensics.limits import epoch_nodes
 
 _STARTING = ("start", "ready", "server_pool", "rank_pool")
@@ -143,8 +144,25 @@ def _is_new(
     """Say whether a record that no start-up line stands behind is of a new start."""
     if before is None:
         return first is None or at <= first + TOLERANCE
-    known = ((before[name], row[name]) for name in (*_FIXED, "config"))
-    return any(old is not None and new is not None and old != new for old, new in known)
+    # Told in another way, a pool is another figure of the same one.
+    other_basis = before["pool_basis"] != row["pool_basis"]
+    names = [name for name in _FIXED if not (other_basis and name == "pool_tokens")]
+    told = [(before[name], row[name]) for name in names]
+    old, new = (parted(one["config"]) for one in (before, row))
+    told += [(old[key], new[key]) for key in old.keys() & new.keys()]
+    return any(_differ(*both) for both in told)
+
+
+def _differ(old: object, new: object) -> bool:
+    """Say whether two texts or figures of one setting, both known, mean different things."""
+    return old is not None and new is not None and _meant(old) != _meant(new)
+
+
+def _meant(value: object) -> object:
+    try:
+        return float(str(value))
+    except ValueError:
+        return str(value).removeprefix("v")
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 import forensics
 
 DAY = "2026-09-01T"
@@ -38,6 +40,31 @@ def test_a_changed_pool_is_a_start(tmp_path):
 def test_a_record_that_repeats_what_is_known_may_be_a_snapshot(tmp_path):
     lines = (start("00:00:00", 900), OLD, start("02:00:00", 900), NEW, READER)
     assert sources(tmp_path, *lines) == ["new", "old"]
+
+
+FULL = {"config": {"quantization": "fp8", "mem_fraction_static": 0.75}, "engine_version": "0.5.19"}
+
+
+@pytest.mark.parametrize(
+    ("pool", "told"),
+    [
+        (900, {"config": {"quantization": "fp8"}}),
+        (900, {"config": {**FULL["config"], "mem_fraction_static": "0.750"}}),
+        (900, {"engine_version": "v0.5.19"}),
+        (950, {"pool_basis": "declared"}),
+    ],
+    ids=["a setting less", "a figure as text", "a version with its letter", "another basis"],
+)
+def test_what_is_only_told_in_another_way_is_no_start(tmp_path, pool, told):
+    first = start("00:00:00", 900, pool_basis="reported", **FULL)
+    again = start("02:00:00", pool, **{"pool_basis": "reported", **FULL, **told})
+    assert sources(tmp_path, first, OLD, again, NEW, READER) == ["new", "old"]
+
+
+def test_a_changed_setting_is_a_start(tmp_path):
+    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
+    lines = (start("00:00:00", 900, **FULL), OLD, start("02:00:00", 900, **other), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new"]
 
 
 def test_a_first_record_behind_a_request_is_no_start(tmp_path):
