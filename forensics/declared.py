@@ -87,6 +87,15 @@ PAIRS = table(
     flag("same_tenant"),
 )
 
+SOURCE_REQUESTS = table(
+    "source_requests",
+    _request("request_id"),
+    count("attempt"),
+    _request("tenant_id", "model"),
+    moment("received_at"),
+    _request("prompt_tokens", "completion_tokens"),
+)
+
 REJECTIONS = table(
     "rejections",
     text("day", fields.DAY),

@@ -69,6 +69,7 @@ def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:
     unknown = tables.request_table(tables.not_assessable(rows))
     tenants = tables.tenants(exposure)
     pairs = tables.source_pairs(analysis.pairs)
+    named = tables.source_requests(analysis)
     capacity = tables.capacity(analysis, exposure)
     notices = tables.notifications(exposure, rows, _covered(case))
     return {
@@ -80,6 +81,7 @@ def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:
         "affected_tenants.parquet": parquet_bytes(tenants, declared.TENANTS),
         "affected_tenants.csv": csv_bytes(tenants, declared.TENANTS),
         "source_pairs.parquet": parquet_bytes(pairs, declared.PAIRS),
+        "source_requests.parquet": parquet_bytes(named, declared.SOURCE_REQUESTS),
         "rejections.csv": csv_bytes(tables.rejections(exposure), declared.REJECTIONS),
         "timing_clusters.csv": csv_bytes(tables.clusters(exposure), declared.CLUSTERS),
         "capacity.csv": csv_bytes(capacity, declared.CAPACITY),

@@ -20,6 +20,7 @@ from forensics.verdicts import NOTEWORTHY
 
 REQUEST_TABLE = declared.REQUESTS.dtypes
 TENANT_TABLE = declared.TENANTS.dtypes
+SOURCE_TABLE = declared.SOURCE_REQUESTS.dtypes
 
 
 def as_time(name: str) -> pl.Expr:
@@ -74,6 +75,15 @@ def tenants(exposure: Exposure) -> pl.DataFrame:
 def source_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
     """Pairs of response and possible source, sorted."""
     return pairs.select(*declared.PAIRS.dtypes)
+
+
+def source_requests(analysis: Analysis) -> pl.DataFrame:
+    """Requests that a replay names as sources, as the logs have them, sorted."""
+    owners = analysis.attribution.named["owner"].drop_nulls().unique()
+    rows = ensure(analysis.requests, list(SOURCE_TABLE)).with_row_index("_row")
+    named = rows.filter(pl.col("_row").is_in(owners.implode()) & pl.col("request_id").is_not_null())
+    shaped = named.sort(REQUEST_ORDER[:4], nulls_last=True).with_columns(as_time("received_at"))
+    return shaped.select(pl.col(name).cast(kind) for name, kind in SOURCE_TABLE.items())
 
 
 def rejections(exposure: Exposure) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +12,9 @@ import forensics
 from forensics import exposure as doc
 from forensics import lab
 from forensics.cli import run
+from forensics.notices.facts import told
+from forensics.notices.finished import finished
+from forensics.notices.pseudonyms import pseudonym
 
 FILES = {
     "report.html",
@@ -25,6 +29,7 @@ FILES = {
     "affected_tenants.parquet",
     "affected_tenants.csv",
     "source_pairs.parquet",
+    "source_requests.parquet",
     "rejections.csv",
     "timing_clusters.csv",
     "capacity.csv",
@@ -290,3 +295,13 @@ def test_a_restart_of_the_decode_rank_ends_the_look_back(tmp_path: Path) -> None
     logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     pairs = forensics.read_logs(logs).sources.polars()
     assert pairs["source_tenant_id"].to_list() == ["new"]
+
+
+def test_a_source_is_told_when_its_requests_were_and_how_long(out):
+    rows = told(finished(out), partial(pseudonym, b"key", "C-1", "tenants"))
+    named = rows.requests.filter(pl.col("pages").is_not_null())
+    assert named.height
+    known = ["attempt", "model", "received_at", "prompt_tokens", "completion_tokens"]
+    assert named.select(known).null_count().row(0) == (0,) * len(known)
+    logged = pl.read_parquet(out / "source_requests.parquet").select("request_id", *known)
+    assert named.join(logged, on=["request_id", *known], how="anti").is_empty()

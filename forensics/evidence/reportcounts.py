@@ -12,7 +12,7 @@ from markupsafe import escape
 from forensics.direction import reasoned, received_tier, receives
 from forensics.evidence.faults import Fault
 from forensics.evidence.renderings import renderings
-from forensics.evidence.reporttables import ReportTables
+from forensics.evidence.reporttables import PAIRS_FILE, SOURCES_FILE, ReportTables
 from forensics.evidence.seal import MANIFEST
 from forensics.schema import AFFECTED_TIERS, POPULATIONS
 
@@ -87,6 +87,18 @@ def sources(report: ReportTables) -> Iterator[Fault]:
     pairs = report.table("source_pairs.parquet")
     named = pairs["source_tenant_id"].n_unique() if pairs.height else 0
     yield Fault("source_pairs.parquet", "source tenants", named, listed)
+
+
+def source_requests(report: ReportTables) -> Iterator[Fault]:
+    """Every request that a pair names as a source is listed, and no other."""
+    pair = pl.struct(tenant="source_tenant_id", request="source_request_id")
+    pairs = report.table(PAIRS_FILE).filter(pl.col("source_request_id").is_not_null())
+    row = pl.struct(tenant="tenant_id", request="request_id")
+    listed = report.table(SOURCES_FILE).select(row.alias("of"))["of"].unique()
+    named = pairs.select(pair.alias("of"))["of"].unique()
+    both = listed.is_in(named.implode()).sum() if len(named) else 0
+    yield Fault(SOURCES_FILE, "requests that pairs name", int(both), len(named))
+    yield Fault(SOURCES_FILE, "different requests", len(listed), len(named))
 
 
 def notices(report: ReportTables) -> Iterator[Fault]:
@@ -177,6 +189,7 @@ CHECKS: tuple[Callable[[ReportTables], Iterator[Fault]], ...] = (
     tenants,
     headline_tenants,
     sources,
+    source_requests,
     notices,
     document_rows,
     unreadable,

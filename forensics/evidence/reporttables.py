@@ -20,6 +20,7 @@ REPORT_FILE = "report.json"
 REQUEST_FILES = ("affected_requests.parquet", "ruled_out.parquet", "not_assessable.parquet")
 EVIDENCE_FILE = "evidence.parquet"
 PAIRS_FILE = "source_pairs.parquet"
+SOURCES_FILE = "source_requests.parquet"
 TENANTS_FILE = "affected_tenants.parquet"
 
 

@@ -147,7 +147,7 @@ def _requests(report: Finished, facts: pl.DataFrame) -> pl.DataFrame:
     sources = names.filter(pl.col("population") == "source")
     found = [
         _recipients(_received(report), names.filter(pl.col("population") == "recipient")),
-        _sources(report.pairs, sources),
+        _sources(report, sources),
         _writers(report, sources),
     ]
     rows = pl.concat(found, how="diagonal_relaxed").rechunk()
@@ -190,20 +190,29 @@ def _recipients(requests: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _sources(pairs: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def _sources(report: Finished, names: pl.DataFrame) -> pl.DataFrame:
     """Requests of a source, where a replay named them; of co-residency there is no list."""
-    named = pairs.filter(pl.col("source_request_id").is_not_null())
+    named = report.pairs.filter(pl.col("source_request_id").is_not_null())
     tier = pl.col("tier").cast(pl.Enum(("confirmed", "probable", "possible", "not_assessable")))
+    key = ["tenant_id", "request_id"]
     return (
-        named.join(names, left_on="source_tenant_id", right_on="tenant_id")
-        .group_by("notice", request_id="source_request_id")
+        named.group_by(tenant_id="source_tenant_id", request_id="source_request_id")
         .agg(
             tier.min().cast(pl.String),
             pl.col("pages").sum(),
             pl.col("tokens").sum(),
             pl.col("probability").max(),
         )
+        .join(names, on="tenant_id")
+        .join(_last_attempts(report.named), on=key, how="left", nulls_equal=True)
+        .drop("tenant_id", "population")
     )
+
+
+def _last_attempts(named: pl.DataFrame) -> pl.DataFrame:
+    """Return what the logs hold of each request that is named: of several attempts, the last."""
+    rows = named.sort("attempt", "received_at", nulls_last=False)
+    return rows.unique(["tenant_id", "request_id"], keep="last", maintain_order=True)
 
 
 def _writers(report: Finished, names: pl.DataFrame) -> pl.DataFrame:

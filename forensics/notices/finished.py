@@ -15,7 +15,7 @@ from forensics.errors import NoInputError, VerificationError
 from forensics.evidence import counts, files
 from forensics.evidence.folder import Sealed, recorded
 from forensics.evidence.hashes import Digest
-from forensics.evidence.reporttables import PAIRS_FILE, REPORT_FILE, ReportTables
+from forensics.evidence.reporttables import PAIRS_FILE, REPORT_FILE, SOURCES_FILE, ReportTables
 from forensics.evidence.seal import MANIFEST
 from forensics.exposure import Exposure
 from forensics.guard_document import checked_document
@@ -33,6 +33,8 @@ class Finished:
     """Affected requests, and those that could not be judged."""
     ruled_out: pl.DataFrame
     pairs: pl.DataFrame
+    named: pl.DataFrame
+    """Requests that pairs name as sources, as the logs have them."""
     notices: pl.DataFrame
     """``notifications.csv``; its cells are text."""
 
@@ -72,8 +74,16 @@ def finished(folder: Path) -> Finished:
         pl.concat([tables.table(name) for name in names], how="diagonal_relaxed").rechunk(),
         tables.table("ruled_out.parquet"),
         tables.table(PAIRS_FILE),
+        _of_this_version(tables, SOURCES_FILE),
         tables.table("notifications.csv"),
     )
+
+
+def _of_this_version(tables: ReportTables, name: str) -> pl.DataFrame:
+    try:
+        return tables.table(name)
+    except FileNotFoundError:
+        raise NoInputError(f"{tables.folder / name}: missing; make the report again") from None
 
 
 def _refuse_damage(folder: Path, sealed: Sealed) -> None:

@@ -90,6 +90,7 @@ class Packets:
             "first_at": own(text.utc(fact["first_at"])) if fact["first_at"] else "",
             "last_at": own(text.utc(fact["last_at"])),
             "rounded": source,
+            "modelled": any(record["pages"] is not None for record in records),
             "rows": [_row(record, own) for record in records],
             "legend": self._legend(records, own),
             **{name: fact[name] for name in ("listed", "total", "without_id")},
@@ -154,6 +155,10 @@ def _edge(stated: str | None, otherwise: str) -> str:
     return otherwise if stated is None else text.utc(stated)
 
 
+def _share(probability: float | None) -> str:
+    return text.ABSENT if probability is None else f"{probability:.2f}"
+
+
 def _row(record: Mapping[str, Any], own: Own) -> dict[str, Any]:
     """Return a request as a reader is shown it."""
     tier = record["tier"]
@@ -161,6 +166,7 @@ def _row(record: Mapping[str, Any], own: Own) -> dict[str, Any]:
         **record,
         "received_at": own(text.utc(record["received_at"])),
         "tier": own(theme.tier(tier).word),
+        "probability": own(_share(record["probability"])),
         "delivered": own("yes" if record["delivered"] else "not shown"),
         "reasons": own(", ".join(record["reasons"] or ())),
         "missing": own(", ".join(record["missing"] or ())),

@@ -30,7 +30,7 @@ VALUES: Final = frozenset(
         *("case_id", "case_title", "as_of", "revision", "window_start", "window_end", "models"),
         *("first_at", "last_at", "rounded", "timeline", "tool_version", "report_sha256"),
         *("known", "bounds", "unknown", "actions", "checking"),
-        *("rows", "listed", "total", "without_id", "legend"),
+        *("rows", "listed", "total", "without_id", "legend", "modelled"),
     }
 )
 """Placeholders: what a template may name."""
