@@ -51,17 +51,19 @@ def test_patterns(case_of, records, patterns):
     assert any("no content was read" in item for item in test.blind)
 
 
-def test_days_add_up_to_the_triggered_requests(case_of):
+def test_days_add_up_to_the_requests_at_or_over_the_limit(case_of):
     records = [over(n, f"2026-09-0{2 + n % 3}T01:00:00Z", tenant_id=f"t-{n % 2}") for n in range(7)]
     test = case_of(POOL, *records, over(8, prompt_tokens=900)).exposure().deliberate
-    assert sum(row.triggered for row in test.days) == sum(t.triggered for t in test.tenants) == 7
+    assert sum(row.over_limit for row in test.days) == sum(t.over_limit for t in test.tenants) == 7
     assert [t.tenant_id for t in test.tenants] == ["t-0", "t-1"]
     assert [t.requests for t in test.tenants] == [4, 4]  # one of t-1 below the limit
 
 
 def test_nothing_over_the_limit_is_no_pattern(case_of):
     test = case_of(POOL, over(1, prompt_tokens=10)).exposure().deliberate
-    assert test.sentence == "No request met the condition, so there is no pattern to look for."
+    assert (
+        test.sentence == "No request is at or over the limit, so there is no pattern to look for."
+    )
 
 
 def test_published_figures_stand_beside_what_is_found(case_of):
@@ -94,4 +96,7 @@ def test_requests_without_a_tenant_are_no_tenant_with_a_pattern(case_of):
     records = [over(n, prompt_tokens=130_000, tenant_id=None) for n in range(3)]
     test = case_of(POOL, *records, over(4), over(5)).exposure().deliberate
     assert [t.patterns for t in test.tenants if t.tenant_id is None] == [[]]
-    assert "of 5 triggered requests, 2 of 1 tenant and 3 of none that is known;" in test.sentence
+    assert (
+        "of 5 requests at or over the limit, 2 of 1 tenant and 3 of none that is known;"
+        in test.sentence
+    )

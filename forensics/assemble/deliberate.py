@@ -24,8 +24,8 @@ _PATTERNS = {
 }
 _SEARCHED = [
     f"{MANY_NEAR} or more prompts of a tenant within {NEAR:.0%} of the limit, on both sides of it",
-    f"{MANY_ALIKE} or more triggered requests of a tenant with exactly the same prompt length",
-    f"{MANY_IN_HOUR} or more triggered requests of a tenant within one hour",
+    f"{MANY_ALIKE} or more requests of a tenant at or over the limit with one prompt length",
+    f"{MANY_IN_HOUR} or more requests of a tenant at or over the limit, within one hour",
 ]
 _BLIND = [
     "what the prompts and the answers held: no content was read",
@@ -36,27 +36,27 @@ _BLIND = [
 
 
 def deliberate(analysis: Analysis) -> doc.Deliberate:
-    """Return triggers per tenant over time, and what of them looks deliberate."""
+    """Return requests at or over the limit per tenant over time, and what looks deliberate."""
     rows = analysis.requests.filter(~flag("out_of_scope"))
     reached = pl.col("rung").is_in(["triggered", "delivered"])
     # A transfer that a link cut short was no client's doing: what it chose is the length.
     chosen = (pl.col("prompt_tokens") >= pl.col("limit_low")).fill_null(value=True)
-    triggered = rows.filter((reached & chosen).fill_null(value=False))
-    tenants = _tenants(rows, triggered)
+    over = rows.filter((reached & chosen).fill_null(value=False))
+    tenants = _tenants(rows, over)
     return doc.Deliberate(
-        sentence=_sentence(tenants, triggered.height),
+        sentence=_sentence(tenants, over.height),
         searched=list(_SEARCHED),
         blind=list(_BLIND),
         tenants=tenants,
-        days=_days(triggered),
+        days=_days(over),
     )
 
 
-def _tenants(rows: pl.DataFrame, triggered: pl.DataFrame) -> list[doc.Trigger]:
-    """Return one row per tenant with a triggered request, the most triggered first."""
+def _tenants(rows: pl.DataFrame, over: pl.DataFrame) -> list[doc.Trigger]:
+    """Return one row per tenant with a request at or over the limit, the most first."""
     key = "tenant_id"
-    counted = triggered.group_by(key).agg(
-        triggered=pl.len().cast(pl.Int64),
+    counted = over.group_by(key).agg(
+        over_limit=pl.len().cast(pl.Int64),
         days=(pl.col("received_at") // (24 * HOUR)).n_unique().cast(pl.Int64),
         first_at=pl.col("received_at").min(),
         last_at=pl.col("received_at").max(),
@@ -64,15 +64,15 @@ def _tenants(rows: pl.DataFrame, triggered: pl.DataFrame) -> list[doc.Trigger]:
     found = counted
     parts = (
         rows.group_by(key).agg(requests=pl.len().cast(pl.Int64)),
-        _most(triggered.with_columns(by=pl.col("received_at") // HOUR), "most_in_hour"),
-        _most(triggered.with_columns(by="prompt_tokens"), "same_length"),
+        _most(over.with_columns(by=pl.col("received_at") // HOUR), "most_in_hour"),
+        _most(over.with_columns(by="prompt_tokens"), "same_length"),
         _near(rows),
     )
     for part in parts:
         found = found.join(part, on=key, how="left", nulls_equal=True)
     found = found.with_columns(
         pl.col("most_in_hour", "same_length", "near_limit", "below").fill_null(0)
-    ).sort(["triggered", key], descending=[True, False], nulls_last=True)
+    ).sort(["over_limit", key], descending=[True, False], nulls_last=True)
     return [_trigger(row) for row in found.iter_rows(named=True)]
 
 
@@ -106,7 +106,7 @@ def _trigger(row: dict[str, object]) -> doc.Trigger:
     ]
     return doc.Trigger(
         tenant_id=row["tenant_id"],  # type: ignore[arg-type]
-        triggered=row["triggered"],  # type: ignore[arg-type]
+        over_limit=row["over_limit"],  # type: ignore[arg-type]
         requests=row["requests"],  # type: ignore[arg-type]
         days=row["days"],  # type: ignore[arg-type]
         first_at=stamp(row["first_at"]),  # type: ignore[arg-type]
@@ -116,15 +116,15 @@ def _trigger(row: dict[str, object]) -> doc.Trigger:
     )
 
 
-def _sentence(tenants: list[doc.Trigger], triggered: int) -> str:
-    if not triggered:
-        return "No request met the condition, so there is no pattern to look for."
+def _sentence(tenants: list[doc.Trigger], over: int) -> str:
+    if not over:
+        return "No request is at or over the limit, so there is no pattern to look for."
     found = [
         f"{sum(name in t.patterns for t in tenants):,} with {words}"
         for name, (_, words) in _PATTERNS.items()
         if any(name in t.patterns for t in tenants)
     ]
-    among = f"{count(triggered, 'triggered request')}{_whose(tenants)}"
+    among = f"{count(over, 'request')} at or over the limit{_whose(tenants)}"
     if not found:
         return (
             f"No pattern was found in number, time and length of {among}; these could not show "
@@ -137,20 +137,20 @@ def _sentence(tenants: list[doc.Trigger], triggered: int) -> str:
 
 
 def _whose(tenants: list[doc.Trigger]) -> str:
-    """Say of how many tenants the triggered requests are, and how many are of none known."""
+    """Say of how many tenants the requests are, and how many are of none known."""
     named = [t for t in tenants if t.tenant_id is not None]
-    nameless = sum(t.triggered for t in tenants if t.tenant_id is None)
+    nameless = sum(t.over_limit for t in tenants if t.tenant_id is None)
     if not nameless:
         return f" of {count(len(named), 'tenant')}"
     if not named:
         return " of tenants that are not known"
-    known = sum(t.triggered for t in named)
+    known = sum(t.over_limit for t in named)
     return f", {known:,} of {count(len(named), 'tenant')} and {nameless:,} of none that is known"
 
 
-def _days(triggered: pl.DataFrame) -> list[doc.TriggerDay]:
+def _days(over: pl.DataFrame) -> list[doc.TriggerDay]:
     day = percentiles.day_of(pl.col("received_at"))
-    dated = triggered.select("tenant_id", day=day).filter(pl.col("day").is_not_null())
+    dated = over.select("tenant_id", day=day).filter(pl.col("day").is_not_null())
     counted = dated.group_by("day", "tenant_id").len().sort("day", "tenant_id", nulls_last=True)
     return [
         doc.TriggerDay(day, tenant, n)

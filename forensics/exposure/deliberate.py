@@ -6,15 +6,15 @@ from msgspec import Struct
 
 
 class Trigger(Struct, frozen=True):
-    """Triggered requests of one tenant, and what would point to a search or a repetition.
+    """Requests of one tenant at or over the limit, and what would look deliberate.
 
     ``same_length`` is how many of them share the most frequent prompt length of the tenant;
     ``near_limit`` how many of the tenant's prompts lie within one percent of the limit in
-    force, on either side; ``most_in_hour`` how many triggered in its worst hour.
+    force, on either side; ``most_in_hour`` how many fell in its worst hour.
     """
 
     tenant_id: str | None
-    triggered: int
+    over_limit: int
     requests: int
     days: int
     most_in_hour: int
@@ -26,11 +26,11 @@ class Trigger(Struct, frozen=True):
 
 
 class TriggerDay(Struct, frozen=True):
-    """Triggered requests of one tenant on one UTC day."""
+    """Requests of one tenant at or over the limit on one UTC day."""
 
     day: str
     tenant_id: str | None
-    triggered: int
+    over_limit: int
 
 
 class Deliberate(Struct, frozen=True):

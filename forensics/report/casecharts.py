@@ -1,4 +1,4 @@
-"""The charts of the case: its timeline, who triggered when, and the clocks that run."""
+"""The charts of the case: its timeline, who sent long prompts when, and the clocks that run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from forensics.report.text import label
 
 _ROW_PX: Final = 26
 SHOWN: Final = 25
-"""Tenants of the picture at the most, those with most triggered requests; the table has all."""
+"""Tenants of the picture at the most, those with most of these requests; the table has all."""
 
 
 def timeline(exposure: Exposure) -> Figure | None:
@@ -62,7 +62,7 @@ def triggers(exposure: Exposure) -> Figure | None:
     if not days:
         return None
     shown = [tenant.tenant_id for tenant in exposure.deliberate.tenants][:SHOWN]
-    counts = Counter({(row.tenant_id, row.day): row.triggered for row in days})
+    counts = Counter({(row.tenant_id, row.day): row.over_limit for row in days})
     columns = sorted({row.day for row in days})
     cells = [[counts[tenant, day] or None for day in columns] for tenant in shown]
     grid = {

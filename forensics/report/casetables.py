@@ -39,7 +39,7 @@ SPECS: Final = (
         lambda exposure: exposure.deliberate.tenants,
         (
             Column("Tenant", "tenant_id", "tenant"),
-            count("Triggered (requests)", "triggered"),
+            count("At or over (requests)", "over_limit"),
             count("All (requests)", "requests"),
             count("Days", "days"),
             count("Most in one hour", "most_in_hour"),
@@ -49,7 +49,7 @@ SPECS: Final = (
             Column("Last (UTC)", "last_at", "time"),
             Column("Patterns", "patterns", "words"),
         ),
-        empty="No request met the condition.",
+        empty="No request is at or over the limit.",
     ),
     Spec(
         "trigger_days",
@@ -58,9 +58,9 @@ SPECS: Final = (
         (
             Column("Day (UTC)", "day"),
             Column("Tenant", "tenant_id", "tenant"),
-            count("Triggered (requests)", "triggered"),
+            count("At or over (requests)", "over_limit"),
         ),
-        empty="No request with a known day met the condition.",
+        empty="No request with a known day is at or over the limit.",
     ),
     Spec(
         "containment",
