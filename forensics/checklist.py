@@ -23,6 +23,7 @@ def answer(
     markers: Markers,
     nameless: int,
     validations: list[Validation],
+    long_canaries: int,
 ) -> list[Check]:
     """Return the five items with result and evidence.
 
@@ -32,6 +33,7 @@ def answer(
         markers: canary records and what they show.
         nameless: lines of a hand-off cut short that no request explains.
         validations: what checked each epoch that began with a changed setting.
+        long_canaries: canary records of requests that reached the limit of the incident.
     """
     prefill = epochs.filter(
         (pl.col("role") == "prefill")
@@ -42,7 +44,7 @@ def answer(
         _pool(prefill),
         _rejection(requests, nameless),
         _transfer(requests),
-        _content(markers.records.height, markers.foreign),
+        _content(markers.records.height, markers.foreign, long_canaries),
         _changes(epochs, validations),
     ]
 
@@ -109,13 +111,14 @@ def _transfer(requests: pl.DataFrame) -> Check:
     )
 
 
-def _content(markers: int, foreign: int) -> Check:
-    result = "fail" if foreign else "pass" if markers else "not observable"
+def _content(markers: int, foreign: int, long: int) -> Check:
+    result = "fail" if foreign else "pass" if long else "not observable"
     return Check(
         4,
         "The failure path is tested with content assertions: canaries, boundary plus one",
         result,  # type: ignore[arg-type]
-        f"{markers:,} canary records in the logs, {foreign:,} with a foreign marker",
+        f"{markers:,} canary records in the logs, {long:,} of a request at or over the limit of "
+        f"the incident, {foreign:,} with a foreign marker",
     )
 
 
@@ -134,6 +137,6 @@ def _changes(epochs: pl.DataFrame, validations: list[Validation]) -> Check:
         "CUDA graphs, model version",
         "fail" if small or failed else "pass" if shown else "not observable",
         f"{count(len(validations), 'changed epoch')}, {gated:,} of them with a gate that passed "
-        f"after the change; {failed:,} gates failed; {small:,} later prefill epochs had a pool "
-        "below 1.25 x the context",
+        f"after the change at 1.25 x or more; {failed:,} gates failed; {small:,} later prefill "
+        "epochs had a pool below 1.25 x the context",
     )

@@ -51,7 +51,12 @@ SHORT = {"reserved_pages": 9, "transferred_pages": 1}
         (3, [request(**SHORT, http_status=200)], "fail"),
         (3, [request(reserved_pages=9, transferred_pages=9, http_status=200)], "not observable"),
         (3, [request(**SHORT)], "not observable"),
-        (4, [request(), marker("r")], "pass"),
+        (4, [pool(900), request(prompt_tokens=901), marker("r")], "pass"),
+        # As long as any prompt that fits: nothing could have come of it.
+        (4, [pool(900), request(prompt_tokens=10), marker("r")], "not observable"),
+        (4, [pool(900), request(), marker("r")], "not observable"),
+        # No pool was too small, and no limit is stated: nobody knows how long is long enough.
+        (4, [pool(2000), request(prompt_tokens=900), marker("r")], "not observable"),
         (4, [request(), marker("another")], "fail"),
         (4, [request()], "not observable"),
         (5, [pool(2000), pool(900, "2026-09-02T00:00:00Z")], "fail"),
@@ -85,8 +90,9 @@ def canary(request_id: str, *, seen: str | None = None, tenant: str = "lab-a") -
 
 
 def asked(request_id: str, **values: Any) -> dict[str, Any]:
-    """A canary's own request, of a prompt that fits, through p1."""
+    """A canary's own request, of a prompt over the limit that was, through p1."""
     known = {"request_id": request_id, "tenant_id": "lab-a", "received_at": CANARY}
+    known |= {"prompt_tokens": 950}
     return known | {"prefill_node": "p1", "http_status": 200, "completion_tokens": 1} | values
 
 
@@ -97,6 +103,7 @@ def asked(request_id: str, **values: Any) -> dict[str, Any]:
         ([pool(900), gate(2000, LATER)], "pass"),
         ([pool(900), pool(2000, LATER), gate(2000, CANARY, passed=False)], "fail"),
         ([gate(900, LATER), pool(2000, CANARY)], "not observable"),
+        ([pool(900), pool(2000, LATER), gate(1249, CANARY)], "fail"),
     ],
 )
 def test_a_change_with_a_gate(case_of: CaseOf, records: list[dict[str, Any]], result: str) -> None:
@@ -201,6 +208,17 @@ SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
             ([gate(2000, CANARY), asked("c", **none), canary("c")], "not cleared", "no canary is")
             for none in ({"http_status": 400}, {"completion_tokens": 0})
         ),
+        # Both passed, but neither tested what the incident was about.
+        (
+            [gate(1100, CANARY), asked("c"), canary("c")],
+            "not cleared",
+            "a gate passed with a pool of 1.10 x the window, below 1.25 x",
+        ),
+        (
+            [gate(2000, CANARY), asked("c", prompt_tokens=10), canary("c")],
+            "not cleared",
+            "no canary had a prompt of 901 tokens",
+        ),
         # A canary that another engine answered says nothing of this one.
         (
             [gate(2000, CANARY), asked("c", prefill_node="p2"), canary("c")],
@@ -212,7 +230,7 @@ SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
 def test_a_changed_epoch_is_cleared_by_two_validations(
     case_of: CaseOf, records: list[dict[str, Any]], result: str, because: str
 ) -> None:
-    (row,) = case_of(*SMALL_THEN_LARGE, *records, request()).exposure().validations
+    *_, row = case_of(*SMALL_THEN_LARGE, *records, request()).exposure().validations
     assert (row.node, row.changed, row.result) == ("p1", "pool_tokens", result)
     assert because in row.reason
 

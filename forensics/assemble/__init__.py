@@ -29,6 +29,7 @@ from forensics.assemble.populations import populations
 from forensics.assemble.properties import properties
 from forensics.assemble.sensitivity import sensitivity
 from forensics.assemble.sources import attribution
+from forensics.assemble.tested import long_canaries
 from forensics.columns import ensure
 from forensics.exposure import stamp
 from forensics.findings import FINDINGS
@@ -51,7 +52,14 @@ def assemble(analysis: Analysis) -> doc.Exposure:
     epochs = _epochs(analysis)
     validated = validations(analysis)
     nameless = analysis.traces.unexplained().height
-    checks = checklist.answer(rows, analysis.capacity.epochs, analysis.markers, nameless, validated)
+    checks = checklist.answer(
+        rows,
+        analysis.capacity.epochs,
+        analysis.markers,
+        nameless,
+        validated,
+        long_canaries(analysis),
+    )
     head = headline(analysis, found_recipients, found_sources, read)
     return doc.Exposure(
         tool=doc.Tool("forensics", __version__),

@@ -11,8 +11,8 @@ import polars as pl
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.assemble.differences import differences
+from forensics.assemble.tested import canaries, incident_limit, short_of
 from forensics.capacity import END
-from forensics.columns import ensure
 from forensics.exposure import stamp
 
 UNKNOWN = "unknown"
@@ -21,13 +21,24 @@ UNKNOWN = "unknown"
 
 def validations(analysis: Analysis) -> list[doc.Validation]:
     """Return one row for each epoch that began with a changed setting."""
-    canaries = _canaries(analysis)
+    seen, limit = canaries(analysis), incident_limit(analysis)
     found = []
-    epochs = analysis.capacity.epochs.sort("node", "effective_at")
-    for (node,), rows in epochs.group_by("node", maintain_order=True):
-        spans = list(_spans(list(rows.iter_rows(named=True))))
-        own = canaries.filter(pl.col("node") == node) if node is not None else canaries.clear()
-        found += [_validation(str(node or UNKNOWN), *span, own) for span in spans]
+    epochs = analysis.capacity.epochs.sort("node", "effective_at").with_columns(
+        pl.col("pool_tokens", "context_tokens").forward_fill().over("node")
+    )
+    for (node,), of_node in epochs.group_by("node", maintain_order=True):
+        spans = list(_spans(list(of_node.iter_rows(named=True))))
+        own = seen.filter(pl.col("node") == node) if node is not None else seen.clear()
+        for begin, end, names, rows in spans:
+            during = own.filter(pl.col("at").is_between(begin, end, closed="left"))
+            found.append(
+                doc.Validation(
+                    str(node or UNKNOWN),
+                    stamp(begin) or "",
+                    names,
+                    **_outcome(_gate(rows), _canary(during, limit)),
+                )
+            )
     return sorted(found, key=lambda row: (row.changed_at, row.node))
 
 
@@ -48,60 +59,39 @@ def _spans(rows: list[dict[str, Any]]) -> Iterator[tuple[int, int, str, list[dic
         yield rows[first]["effective_at"], end, changed, rows[first:after]
 
 
-def _validation(
-    node: str, begin: int, end: int, names: str, rows: list[dict[str, Any]], canaries: pl.DataFrame
-) -> doc.Validation:
+Outcome = tuple[int | None, str]
+"""When a validation was good enough, or None and why none was."""
+
+
+def _outcome(gate: Outcome, canary: Outcome) -> dict[str, Any]:
+    lacking = "; ".join(why for at, why in (gate, canary) if at is None)
+    return {
+        "gate_at": stamp(gate[0]),
+        "canary_at": stamp(canary[0]),
+        "result": "not cleared" if lacking else "cleared",
+        "reason": lacking or "a gate and a canary, both after the change",
+    }
+
+
+def _gate(rows: list[dict[str, Any]]) -> Outcome:
     gates = [row for row in rows if row["gate"] is not None]
-    failed = sum(row["gate"] is False for row in gates)
-    passed = [row["effective_at"] for row in gates if row["gate"]]
-    during = canaries.filter(pl.col("at").is_between(begin, end, closed="left"))
-    foreign = int(during["foreign"].sum())
-    kept = during.filter(~pl.col("foreign"))["at"]
-    gate_at = max(passed) if passed and not failed else None
-    canary_at = int(kept.max()) if len(kept) and not foreign else None  # type: ignore[arg-type]
-    lacking = [
-        *([] if gate_at is not None else ["a gate failed" if failed else "no gate is recorded"]),
-        *(
-            []
-            if canary_at is not None
-            else ["a canary found a foreign marker" if foreign else "no canary is recorded"]
-        ),
-    ]
-    return doc.Validation(
-        node=node,
-        changed_at=stamp(begin) or "",
-        changed=names,
-        gate_at=stamp(gate_at),
-        canary_at=stamp(canary_at),
-        result="not cleared" if lacking else "cleared",
-        reason="; ".join(lacking) or "a gate and a canary, both after the change",
-    )
+    if not gates:
+        return None, "no gate is recorded"
+    if not all(row["gate"] for row in gates):
+        return None, "a gate failed"
+    short = [short_of(row) for row in gates]
+    good = [row["effective_at"] for row, why in zip(gates, short, strict=True) if why is None]
+    return (max(good), "") if good else (None, str(short[-1]))
 
 
-_ASKED = ["prefill_node", "decode_node", "request_id", "handoff"]
-
-
-def _canaries(analysis: Analysis) -> pl.DataFrame:
-    """Return node, time and outcome of the canary records whose request names its nodes.
-
-    A canary goes through a front end: by itself it says nothing of which engine answered.
-    """
-    records = analysis.markers.records
-    rows = ensure(analysis.requests, [*_ASKED, "http_status", "completion_tokens"])
-    # Nothing can be seen in the answer to a request that got none.
-    answered = (pl.col("http_status") < 400).fill_null(value=True)
-    answered &= (pl.col("completion_tokens") > 0).fill_null(value=True)
-    seen = rows.select(
-        "handoff",
-        answered.alias("answered"),
-        seen_request_id="request_id",
-        prefill="prefill_node",
-        decode="decode_node",
-    )
-    both = records.join(seen, on="seen_request_id", how="inner")
-    foreign = pl.col("handoff").is_in(analysis.markers.handoffs.implode())
-    both = both.filter(foreign | pl.col("answered"))
-    named = [
-        both.select(node=side, at="seen_at", foreign=foreign) for side in ("prefill", "decode")
-    ]
-    return pl.concat(named).drop_nulls(["node", "at"]).rechunk()
+def _canary(during: pl.DataFrame, limit: int | None) -> Outcome:
+    if during["foreign"].any():
+        return None, "a canary found a foreign marker"
+    if not during.height:
+        return None, "no canary is recorded"
+    if limit is None:
+        return None, "how long a canary has to be is not known: no limit of the incident is"
+    good = during.filter(pl.col("tokens") >= limit)["at"]
+    if not len(good):
+        return None, f"no canary had a prompt of {limit:,} tokens, the limit of the incident"
+    return int(good.max()), ""  # type: ignore[arg-type]
