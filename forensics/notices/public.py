@@ -1,11 +1,12 @@
-"""The public summary: totals, without a cell from which a few customers could be told.
+"""The public summary: totals, without a number from which a few customers could be told.
 
-A cell of fewer than ``K`` tenants is not shown. Neither are others beside it until what is
-hidden is two cells or more and holds ``K`` tenants or more, so that no total gives a small
-cell away. Where that cannot be had, the total is not shown either. What was published of the
-revision before counts too: a cell or a total that differs from it by fewer than ``K`` is hidden,
-as the difference would tell of those few. Requests are held against what was shown in the
-same way; those without a tenant are told of beside the table, so that nothing is left out.
+Which numbers are hidden must say nothing of them to whoever knows these rules, so there is
+one decision for all tiers: where a tier has fewer than ``K`` tenants, or a tier or the total
+differs from what was last published by fewer than ``K``, no tier but an empty one is shown. No
+cell is chosen by its size, and whatever is hidden has many values that fit. The total is shown
+unless it is below ``K`` or something moved by a few. Requests are held against what was shown
+in the same way; those without a tenant are told of beside the table, so that nothing is left
+out.
 """
 
 from __future__ import annotations
@@ -92,21 +93,14 @@ def hidden(
         k: fewest tenants that a shown cell holds.
         before: what was last shown of earlier revisions.
     """
-    away = {name for name, number in cells.items() if 0 < number < k}
-    moved = {name for name in cells if _near(cells[name], before.cells.get(name), k)}
-    if moved or _near(sum(cells.values()), before.total, k):
-        # With the total, or the other cells, the few that came or went could be computed.
-        return frozenset(away | moved or {_one_that_changed(cells, before)}), False
-    rest = sorted(cells.keys() - away, key=lambda name: (cells[name] == 0, cells[name], name))
-    while away and not _enough(away, cells, k) and rest:
-        away.add(rest.pop(0))
-    return frozenset(away), not away or _enough(away, cells, k)
-
-
-def _one_that_changed(cells: Mapping[str, int], before: Published) -> str:
-    """Return the smallest cell that is not what was shown, so that no sum gives the total away."""
-    changed = [name for name in cells if cells[name] != before.cells.get(name)]
-    return min(changed or cells, key=lambda name: (cells[name] == 0, cells[name], name))
+    total = sum(cells.values())
+    moved = _near(total, before.total, k) or any(
+        _near(number, before.cells.get(name), k) for name, number in cells.items()
+    )
+    away = {name for name, number in cells.items() if number}
+    if not moved and not any(0 < cells[name] < k for name in away):
+        return frozenset(), True
+    return frozenset(away), not moved and total >= k
 
 
 def _near(now: int, before: int | None, k: int) -> bool:
@@ -114,13 +108,16 @@ def _near(now: int, before: int | None, k: int) -> bool:
     return before is not None and 0 < abs(now - before) < k
 
 
-def _enough(away: set[str], cells: Mapping[str, int], k: int) -> bool:
-    """Say whether what is hidden is large enough; as one small cell is not, it is two or more."""
-    return sum(cells[name] for name in away) >= k
+def _few(number: int) -> str | None:
+    """Return what is said of a number that is hidden; of one that moved, not even its range.
+
+    Where a range begins, a number that is known to have moved by a few could be computed.
+    """
+    return band(number) if number < K else None
 
 
 def band(number: int, k: int = K) -> str:
-    """Return a number as a range, for what is not shown exactly."""
+    """Return a number as a range, for what is never shown exactly."""
     if number == 0:
         return "none"
     if number < k:
@@ -143,11 +140,11 @@ def _document(exposure: Exposure, before: Published) -> dict[str, Any]:
         "smallest_cell": K,
         "recipients": [_cell(tier, shown) for tier in TIERS],
         "recipients_total": {
-            "tenants": band(total) if shown.total is None else total,
+            "tenants": _few(total) if shown.total is None else total,
             "requests": shown.all_requests,
         },
         "requests_without_tenant": (
-            band(_unknown(exposure)) if shown.unknown is None else shown.unknown
+            _few(_unknown(exposure)) if shown.unknown is None else shown.unknown
         ),
         "sources": band(len(others)),
         "bound": None if shown.bound is None else msgspec.to_builtins(shown.bound),
@@ -208,9 +205,9 @@ def _page(found: Mapping[str, Any]) -> str:
     lines = [
         "# Public summary\n",
         (
-            "Recipients by their highest tier. A cell that could point to fewer than "
-            f"{found['smallest_cell']} customers is not shown, nor is another from which it could "
-            "be computed.\n"
+            "Recipients by their highest tier. Where a tier has fewer than "
+            f"{found['smallest_cell']} customers, or moved by fewer since it was last published, "
+            "no tier is shown but an empty one.\n"
         ),
         "| tier | customers | requests |",
         "|---|--:|--:|",
