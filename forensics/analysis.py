@@ -61,6 +61,8 @@ class Analysis:
     requests: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    stood_for: int
+    """Records of prefill that a gateway's stands for; see :mod:`forensics.joins.beside`."""
     orphans: pl.Series
     clock_pairs: pl.DataFrame
     markers: Markers
@@ -97,7 +99,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
-    found_holes = holes.find(folded.frame, folded.observations)
+    logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
+    found_holes = holes.find(folded.frame, logged, folded.within)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     told = starts.logged(reading.capacity, clocks)
@@ -116,11 +119,11 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     judged = judging.judge_all(ready, incident, found.handoffs)
     worked = activity.hourly(reading.activity, clocks)
     again = coverage.again(folded.doubled, repeated)
-    skipped = coverage.skipped(folded.observations, reading.files)
+    skipped = coverage.skipped(logged, reading.files)
     beside = pl.concat([again, skipped], how="diagonal")
     apart = None if rest is None else rest.counted
-    covered = coverage.measure(folded.observations, worked, beside, apart)
-    finished = counters.measure(reading.activity, clocks, folded.observations, folded.probed)
+    covered = coverage.measure(logged, worked, beside, apart)
+    finished = counters.measure(reading.activity, clocks, logged, folded.probed)
     files, rate = reading.files, incident.logs.sampling_rate
     lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)
     used = usage.figures(reading.activity, clocks)
@@ -137,6 +140,7 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         requests=judged.requests,
         observations=_behind(folded.observations, judged.requests),
         unpaired=folded.unpaired,
+        stood_for=folded.stood_for,
         orphans=folded.orphans,
         clock_pairs=clock_pairs,
         markers=found,

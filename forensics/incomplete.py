@@ -17,7 +17,7 @@ from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
 from forensics.sources.wrappers.layer import FURTHER
 from forensics.traces import STATE_MISMATCH, TRUNCATED
-from forensics.verdicts import flag
+from forensics.verdicts import BY_LENGTH, flag, ruled_by
 from forensics.wording import count
 
 LINES = {STATE_MISMATCH: "state-mismatch line", TRUNCATED: "truncation line"}
@@ -130,10 +130,43 @@ def _markers(analysis: Analysis) -> list[str]:
 def _holes(analysis: Analysis) -> list[str]:
     """Return how many requests each hop's logs lack that other hops prove."""
     lost = analysis.holes.lacking.group_by("hop").len().sort("hop")
+    below, shares = short_of(analysis), dict(analysis.holes.shares.select("hop", "share").rows())
+    held = " and ".join(
+        f"{shares[hop]:.0%} of what others prove in {hop} logs"
+        for hop in analysis.holes.untold["hop"].unique().sort()
+    )
     return [
-        f"{count(number, 'request')} proved by other hops and in no {hop} log (coverage.csv)"
-        for hop, number in lost.iter_rows()
+        *(
+            f"{count(number, 'request')} proved by other hops and in no {hop} log (coverage.csv)"
+            for hop, number in lost.iter_rows()
+        ),
+        *_some(below, "request", f"below the limit that logs of engines lack: they hold {held}"),
+        *_some(
+            analysis.stood_for,
+            "prefill record",
+            "without decode's, for each of which a gateway record of its moment stands",
+        ),
     ]
+
+
+def short_of(analysis: Analysis) -> int:
+    """Return how many requests are ruled out by their length that an engine's logs lack.
+
+    Those logs hold some of what other hops prove, and not these: a node's were not given, or
+    records were dropped, and what theirs would show is not known.
+    """
+    lacking = pl.col("handoff").is_in(analysis.holes.untold["handoff"].unique().implode())
+    return analysis.requests.filter(lacking & ruled_by(BY_LENGTH)).height
+
+
+def by_length(analysis: Analysis) -> int:
+    """Return how many more are ruled out by length of which no prefill record was given."""
+    rows = analysis.requests.filter(ruled_by(BY_LENGTH))
+    own = [pl.col(name).is_null() for name in _PREFILL if name in rows.columns]
+    return rows.filter(pl.all_horizontal(own)).height - short_of(analysis) if own else rows.height
+
+
+_PREFILL = ("prefill_prompt_tokens", "transferred_pages", "transferred_tokens")
 
 
 def _orphans(analysis: Analysis) -> int:

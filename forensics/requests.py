@@ -14,6 +14,7 @@ import polars as pl
 
 from forensics import arrivals, joins, schema, skew
 from forensics.columns import ensure
+from forensics.findings.not_delivered import UNTOLD_STATUS
 from forensics.joins.attempts import answered, on_one_clock
 from forensics.observations import Observations
 from forensics.schema import ENGINE_HOP, Belief, Column
@@ -80,15 +81,20 @@ class Requests:
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
-    on which hops differ) and ``tenants_differ``. ``unpaired`` counts gateway records that an
-    engine's own record may already stand for; ``doubled``, ``probes`` and ``probed`` are handed
-    on. ``orphans`` are times of late releases under rooms that no other record names;
-    ``clock_pairs`` says how far the nodes' clocks are apart.
+    on which hops differ), ``delivery_disputed`` and ``tenants_differ``. ``unpaired`` counts gateway
+    records that an engine's own record may already stand for, ``stood_for`` prefill's that a
+    gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
+    logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
+    ``probed`` are handed on. ``orphans`` are times of late releases under rooms that no other
+    record names; ``clock_pairs`` says how far the nodes' clocks are apart.
     """
 
     frame: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    stood_for: int
+    aside: pl.DataFrame
+    within: pl.Series
     doubled: pl.DataFrame
     probes: dict[int, int]
     probed: pl.DataFrame
@@ -105,15 +111,19 @@ def fold(observations: Observations) -> Requests:
     paired = joins.pair_gateway(joined)
     clocks = skew.measure(paired.joined)
     times = on_one_clock(paired.joined, clocks)
-    joined = answered(paired.joined, times)
+    left = joins.remnants(paired.joined)
+    within = joins.within(paired.joined, left)
+    joined = joins.untold(answered(paired.joined, times), left)
     if times is not None:
         clocks = skew.measure(joined)
     tried = joins.without_earlier_tries(_without_refused_tries(_without_early_answers(joined)))
     rows = _fold(joins.claims(tried))
     rows = joins.tenant_inferred(rows, joined)
     rows = _attempts(_completed(_models(rows, joined)), times)
-    aside = (observations.doubled, observations.probes, observations.probed)
-    return Requests(rows, joined, paired.aside.height, *aside, orphans, clocks)
+    aside = pl.concat([paired.aside, paired.beside], how="diagonal_relaxed")
+    apart = (paired.aside.height, paired.beside["handoff"].n_unique(), aside, within)
+    handed = (observations.doubled, observations.probes, observations.probed)
+    return Requests(rows, joined, *apart, *handed, orphans, clocks)
 
 
 def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
@@ -170,6 +180,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         *arrivals.folded(wide.columns),
         _handed_off_at(hops, wide).alias("handed_off_at"),
         _most_completed(hops, wide).alias("completion_seen"),
+        _disputed(hops, wide).alias("delivery_disputed"),
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
@@ -224,6 +235,22 @@ def _most_completed(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
     """Tokens that any hop speaking for the client saw: a zero of one does not undo them."""
     found = _sources("completion_tokens", BELIEVED["delivery"], hops, wide)
     return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
+
+
+def _disputed(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """Say where decode's own record shows that nothing left, and a gateway's that tokens did.
+
+    Either decode's zero is none, or the answer is that of another try, whose record was lost.
+    """
+    (own, status), (said, _) = (
+        [
+            pl.coalesce([*_sources(name, (hop,), hops, wide), pl.lit(None, dtype=pl.Int64)])
+            for name in ("completion_tokens", "http_status")
+        ]
+        for hop in ("decode", "gateway")
+    )
+    refused = own.is_null() & (status >= 400) & ~status.is_in(UNTOLD_STATUS)
+    return (((own == 0) | refused) & (said > 0)).fill_null(value=False)
 
 
 def _handed_off_at(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:

@@ -53,6 +53,10 @@ BESIDE = flag("co_resident") & ~(OVER_AND_FAST & ~CAPPED & ~flag("not_disaggrega
 """It ran where others wrote: no completeness of its own hand-off undoes that."""
 
 
+BY_LENGTH = "below the limit"
+"""Name of the rule that clears by the length of a prompt alone."""
+
+
 @dataclass(frozen=True)
 class Rule:
     """One line of the decision order: the first whose condition holds decides."""
@@ -78,7 +82,7 @@ ORDER: tuple[Rule, ...] = (
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),
-    Rule("below the limit", "ruled_out", flag("below_limit")),
+    Rule(BY_LENGTH, "ruled_out", flag("below_limit")),
     Rule("cannot be judged", "not_assessable", pl.lit(value=True)),
 )
 
@@ -182,6 +186,13 @@ def _decided() -> pl.Expr:
     """The tier of the first rule of :data:`ORDER` whose condition holds."""
     decided = [pl.when(rule.condition).then(pl.lit(rule.tier)) for rule in ORDER]
     return pl.coalesce(decided)
+
+
+def ruled_by(name: str) -> pl.Expr:
+    """Return which judged rows the rule of a name of :data:`ORDER` decided."""
+    at = next(number for number, rule in enumerate(ORDER) if rule.name == name)
+    before = [rule.condition.fill_null(value=False) for rule in ORDER[:at]]
+    return ORDER[at].condition & ~pl.any_horizontal(before)
 
 
 def _rung() -> pl.Expr:

@@ -66,6 +66,8 @@ def test_scrapes_of_one_file_or_of_several_are_held_against_the_records(
         "2026-09-01T00:20:00.000000Z",
     )
     assert "8 requests that servers counted and their logs lack" in document.headline.incomplete
+    assert document.headline.bound.high == 6 + 8
+    assert "the 8 that servers counted" in document.headline.bound.sentence
     assert "counted_not_logged" in {limit.code for limit in document.limitations}
     assert set(case.requests.polars()["tier"]) == {"not_assessable"}
     assert case.coverage.polars()["records"].sum() == 6

@@ -184,7 +184,7 @@ def test_tokens_that_contradict_the_pages_are_evidence(case_of: CaseOf) -> None:
 def test_a_zero_of_one_hop_does_not_undo_the_tokens_of_another(case_of: CaseOf) -> None:
     gateway = record("gateway", request_id="r", tenant_id="A", completion_tokens=30)
     decode = record("decode", **SHORT, completion_tokens=0)
-    assert verdicts(case_of(gateway, decode)) == [("r", "A", "probable")]
+    assert verdicts(case_of(gateway, decode)) == [("r", "A", "possible")]
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,11 @@ from forensics import direction
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.assemble.bounds import further
-from forensics.bounds.arithmetic import arithmetic
+from forensics.bounds.arithmetic import COUNTED, arithmetic
 from forensics.bounds.rates import rates
+from forensics.coverage.counters import short
 from forensics.exposure import stamp
-from forensics.incomplete import LINES, UNEXPLAINED, incomplete
+from forensics.incomplete import LINES, UNEXPLAINED, by_length, incomplete, short_of
 from forensics.ongoing import ongoing
 from forensics.schema import AFFECTED_TIERS, TIERS
 from forensics.wording import count
@@ -40,9 +41,12 @@ def headline(
     delivered = counts_of(rows.filter(pl.col("rung") == "delivered"))
     told = [t for t in found_recipients if t.tier in AFFECTED_TIERS]
     unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
+    lacking = incomplete(analysis)
     times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return doc.Headline(
-        sentence=sentence(among, told, rows.height) + _written(rows, mechanism),
+        sentence=sentence(among, told, rows.height)
+        + _written(rows, mechanism)
+        + _reservation(lacking),
         direction=direction.sentence(mechanism),
         tiers=[
             doc.TierCount(tier, counts.get(tier, 0), delivered.get(tier, 0), TIER_MEANING[tier])
@@ -54,8 +58,13 @@ def headline(
         first_affected_at=stamp(_int(times.min())) if len(times) else None,
         last_affected_at=stamp(_int(times.max())) if len(times) else None,
         ongoing=ongoing(analysis),
-        bound=arithmetic(among, _unseen(analysis, read), analysis.incident.logs.sampling_rate),
-        incomplete=incomplete(analysis),
+        bound=arithmetic(
+            among,
+            _unseen(analysis, read),
+            analysis.incident.logs.sampling_rate,
+            by_length(analysis),
+        ),
+        incomplete=lacking,
         further_bounds=further(analysis, among),
         rates=rates(got),
     )
@@ -83,7 +92,10 @@ def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
         "prompts that numbered ids prove and no log holds": int(
             analysis.coverage.nodes["skipped"].sum()
         ),
+        "requests below the limit that logs of engines lack": short_of(analysis),
+        COUNTED: short(analysis.counted),
         "gateway records that pair with no engine record": analysis.unpaired,
+        "prefill records that a gateway's may stand for": analysis.stood_for,
         "canary hits in requests that no log holds": analysis.markers.unlogged,
         "attested answers of requests that no log holds": sum(
             row.verdict == "foreign" for row in analysis.attested.unmatched
@@ -114,6 +126,13 @@ def _written(rows: pl.DataFrame, mechanism: str) -> str:
         return ""
     wrote = rows.filter(direction.gives(mechanism)).height
     return f" {count(wrote, 'request')} met the condition of the fault, and may have written there."
+
+
+def _reservation(lacking: list[str]) -> str:
+    """Say in the first sentence that evidence is missing, where it is."""
+    if not lacking:
+        return ""
+    return f" The evidence is incomplete: {count(len(lacking), 'reason')} below."
 
 
 def _int(value: Any) -> int:

@@ -5,15 +5,19 @@ from __future__ import annotations
 from forensics.exposure import Bound
 
 METHOD = "arithmetic"
+COUNTED = "requests that servers counted and their logs lack"
 
 
-def arithmetic(counts: dict[str, int], unseen: dict[str, int], sampling_rate: float) -> Bound:
+def arithmetic(
+    counts: dict[str, int], unseen: dict[str, int], sampling_rate: float, by_length: int = 0
+) -> Bound:
     """Return the lowest and highest number of affected responses among the requests seen.
 
     Args:
         counts: requests per tier.
         unseen: kinds of records that could each be one more affected response, and how many.
         sampling_rate: share of requests that was logged at all.
+        by_length: requests that the limit alone rules out, without a record of prefill.
     """
     low = counts.get("confirmed", 0) + counts.get("probable", 0)
     more = {
@@ -35,6 +39,16 @@ def arithmetic(counts: dict[str, int], unseen: dict[str, int], sampling_rate: fl
         "unreadable record is one request at most, and says nothing of requests that no record "
         "is left of."
     )
+    if unseen.get(COUNTED):
+        sentence += (
+            f" Of those it holds the {unseen[COUNTED]:,} that servers counted, as if each were "
+            "affected and none of them another that is counted here."
+        )
+    if max(0, by_length):
+        sentence += (
+            f" It takes the limit at its word for {by_length:,} below it of which no record of "
+            "prefill was given."
+        )
     if sampling_rate < 1:
         sentence += (
             f" The logs hold a sample ({sampling_rate:g} of all requests), so both ends count "

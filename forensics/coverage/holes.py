@@ -2,14 +2,16 @@
 
 Where a hop's logs hold nearly every request of its neighbours in their fuller hours, one that
 they lack was lost, and what the lost record would have shown is not known: a prompt below the
-limit then clears nobody. That reaches a day beyond the first and the last record of the hop: a
+limit then clears nobody. Which node lost it is said where another hop's record names it, or the
+hop has no other. That reaches a day beyond the first and the last record of the hop: a
 log that ends hours before its neighbours' is cut off, one that ends weeks before was not kept.
 
 Where a hop's logs hold few of them (one node's of four were given), a missing record says
 nothing; but an hour without any record of the hop, or of one of its nodes, amid hours that have
 some, is a hole all the same. So is the hour next to the first and the last record: logs end in
 the middle of one. And so is the record of one of two hand-offs under one number, where the hop
-logged the other.
+logged the other. Whoever is below the limit there stays ruled out by it, and is counted in the
+bound: what a missing record would have shown is not known either.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ LACKS: dict[str, pl.DataType] = {
     "handoff": pl.UInt32(),
     "hop": pl.String(),
     "hour": pl.Int64(),
+    "node": pl.String(),
 }
 
 
@@ -48,12 +51,14 @@ LACKS: dict[str, pl.DataType] = {
 class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
-    ``lacking``: handoff, hop, hour (µs). ``shares``: hop, the share of the neighbours' requests
-    that the hop's logs hold in one of their fuller hours (:data:`FULLER`), and from which hour
-    to which they reach.
+    ``lacking``: handoff, hop, hour (µs), and the node where that is told. ``untold``: the same of
+    requests that engines' logs lack which hold few of them at all. ``shares``: hop, the share of
+    the neighbours' requests that the hop's logs hold in one of their fuller hours
+    (:data:`FULLER`), and from which hour to which they reach.
     """
 
     lacking: pl.DataFrame
+    untold: pl.DataFrame
     shares: pl.DataFrame
 
     @property
@@ -62,37 +67,58 @@ class Holes:
         return self.lacking["handoff"].unique()
 
 
-def find(requests: pl.DataFrame, observed: pl.DataFrame) -> Holes:
+def find(requests: pl.DataFrame, observed: pl.DataFrame, within: pl.Series) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
     Args:
         requests: folded requests with ``handoff``, ``received_at`` and ``handed_off_at``.
         observed: their records with ``handoff``, ``hop`` and ``received_at``.
+        within: keys of requests that a gateway's record may be of, of
+            :func:`forensics.joins.within`: whether it lacks them is not known.
     """
     rows = _seen(requests, observed)
-    found, shares = [pl.DataFrame(schema=LACKS)], []
+    rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
+    found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
     for hop in HOPS:
         hours = _hours(observed, hop)
         if not hours.len():
             continue
         first, last = int(hours.min()), int(hours.max())  # type: ignore[arg-type]
-        asked = rows.filter(_expected(hop)).select("handoff", "hour", has=f"has_{hop}")
+        asked = rows.filter(_expected(hop) & ~(pl.col("open") & (hop == "gateway"))).select(
+            "handoff", "hour", has=f"has_{hop}"
+        )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
         shares.append((hop, share, first, last))
-        beyond = REACH if share >= KEPT else HOUR
-        lost = asked.filter(
-            ~pl.col("has") & pl.col("hour").is_between(first - beyond, last + beyond)
-        )
+        lost = asked.filter(~pl.col("has") & pl.col("hour").is_between(first - REACH, last + REACH))
+        lost = _placed(lost.select("handoff", pl.lit(hop).alias("hop"), "hour"), requests, observed)
         if share < KEPT:
             beside = _beside(requests, rows, hop)
             told = pl.col("handoff").is_in(beside.implode())
             spoken = hours.filter(~hours.is_in(_silent(observed, hop).implode()))
-            lost = lost.filter(~pl.col("hour").is_in(spoken.implode()) | told)
-        found.append(lost.select("handoff", pl.lit(hop).alias("hop"), "hour"))
+            near = pl.col("hour").is_between(first - HOUR, last + HOUR)
+            hole = near & (~pl.col("hour").is_in(spoken.implode()) | told)
+            untold.append(lost.filter(~hole, pl.col("hop") != "gateway"))
+            lost = lost.filter(hole)
+        found.append(lost)
     schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
     return Holes(
-        pl.concat(found).sort("handoff", "hop"), pl.DataFrame(shares, schema=schema, orient="row")
+        pl.concat(found).sort("handoff", "hop"),
+        pl.concat(untold).sort("handoff", "hop"),
+        pl.DataFrame(shares, schema=schema, orient="row"),
     )
+
+
+def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+    """Add the node that lost each record: another hop's record names it, or it is the only one."""
+    rows = ensure(requests, ["prefill_node", "decode_node"])
+    named = lost.join(rows.select("handoff", "prefill_node", "decode_node"), on="handoff")
+    told = pl.lit(None, dtype=pl.String)
+    for hop in ("prefill", "decode"):
+        own = ensure(observed, [f"{hop}_node"]).filter(pl.col("hop") == hop)[f"{hop}_node"]
+        nodes = own.drop_nulls().unique().to_list()
+        only = pl.lit(nodes[0] if len(nodes) == 1 else None, dtype=pl.String)
+        told = pl.when(pl.col("hop") == hop).then(pl.coalesce(f"{hop}_node", only)).otherwise(told)
+    return named.select("handoff", "hop", "hour", told.alias("node"))
 
 
 _ROOM = r"^[0-9]{1,19}$"

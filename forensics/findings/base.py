@@ -75,13 +75,17 @@ SHORT = (TRANSFERRED < RESERVED).fill_null(value=False) | (_TOKENS_LACKING >= _P
 """Fewer pages arrived than decode had reserved, or tokens short of a page or more."""
 
 DELIVERED = (
-    pl.when(pl.col("completion_seen").is_not_null())
+    pl.when(pl.col("delivery_disputed"))
+    .then(None)
+    .when(pl.col("completion_seen").is_not_null())
     .then(pl.col("completion_seen") > 0)
     .otherwise(
         pl.col("http_status").is_between(200, 299) & ~pl.col("stream_error").fill_null(value=False)
     )
 )
-"""Tokens left for the client, also when the stream was aborted or errored later."""
+"""Tokens left for the client, also when the stream was aborted or errored later.
+
+Not known where a gateway counted tokens and decode's own record shows that none left."""
 
 DECODE_SIDE = pl.coalesce("decode_prompt_tokens", "prompt_tokens")
 """The prompt as the side that answered counted it."""
@@ -94,6 +98,7 @@ SLOT_POOL = (
 
 
 ATTACHED = (
+    "delivery_disputed",
     "fits_state_mismatch",
     "fits_truncated",
     "in_a_hole",

@@ -12,6 +12,7 @@ speaks for all of them. What is left is its own request. Every observation gets 
     by_node     two prefill nodes under one   inferred  what the last of these may say
     uses        one room and id, used again   tries     several tries of one prefill
     orphans     signs of hand-offs that nobody names
+    beside      client records and prefill's without decode's   spans   a later try left unnamed
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from forensics.joins.gaps import INFERRED_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.gateway import Paired, pair_gateway
 from forensics.joins.inferred import claims, tenant_inferred
 from forensics.joins.orphans import without_orphans
+from forensics.joins.spans import remnants, untold, within
 from forensics.joins.transfer import by_transfer
 from forensics.joins.tries import without_earlier_tries
 
@@ -39,7 +41,10 @@ __all__ = [
     "assign",
     "claims",
     "pair_gateway",
+    "remnants",
     "tenant_inferred",
+    "untold",
+    "within",
     "without_earlier_tries",
     "without_orphans",
 ]

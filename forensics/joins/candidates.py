@@ -7,6 +7,7 @@ import polars as pl
 from forensics.columns import ensure
 from forensics.duplicates import UNNAMED
 from forensics.joins.gaps import ENGINE
+from forensics.schema import ENGINE_COLUMNS, TIMED_LATE
 
 _NO_ANSWER = (499, 504)
 """Statuses after which tokens may have been sent before."""
@@ -24,6 +25,19 @@ _OWN_EVIDENCE = (
     "receiver_tenant",
 )
 """A client record with one of these, or the id of a hand-off, is evidence in its own right."""
+_SHOWS = (
+    *("owner_generation", "read_generation", "slot_owner", "sender_tenant", "receiver_tenant"),
+)
+_LESS = (
+    ("transferred_pages", "reserved_pages"),
+    ("transferred_tokens", "reserved_tokens"),
+    ("prefill_prompt_tokens", "prompt_tokens"),
+)
+"""What falls short of what, by prefill's own record."""
+_SIGNS = (
+    *("rejected", "stream_error"),
+    *(c.name for c in ENGINE_COLUMNS if c.kind == "flag" and c.name != TIMED_LATE),
+)
 _NEEDED = (
     *("prompt_tokens", "completion_tokens", "http_status", "stream_error", "rejected", "model"),
     *("finished_at", "naive"),
@@ -31,7 +45,10 @@ _NEEDED = (
 
 
 def calls(joined: pl.DataFrame) -> pl.DataFrame:
-    """Return gateway records that pair with nothing: key, time, size, tenant, model, delivered."""
+    """Return gateway records that pair with nothing: key, time, size, tenant, model, delivered.
+
+    ``own`` says that one is evidence in its own right.
+    """
     gateway = joined.filter(pl.col("hop") == "gateway")
     others = joined.filter(pl.col("hop") != "gateway").select("handoff").unique()
     alone = gateway.join(others, on="handoff", how="anti")
@@ -52,13 +69,14 @@ def calls(joined: pl.DataFrame) -> pl.DataFrame:
         _all_in_all(pl.coalesce(served, pl.when(refused).then(pl.lit(value=False)))),
         pl.any_horizontal([*own, (refused & served).fill_null(value=False)]).any().alias("own"),
     )
-    return groups.filter(~pl.col("own") & pl.col("at").is_not_null()).drop("own")
+    return groups.filter(pl.col("at").is_not_null())
 
 
 def requests(joined: pl.DataFrame) -> pl.DataFrame:
     """Return engine requests that pair with no client record, as :func:`calls` does.
 
-    ``unit`` is the same for the attempts of one engine request.
+    ``unit`` is the same for the attempts of one engine request. ``remnant`` says that
+    prefill's record is all that is left of it, ``shows`` that this one is evidence by itself.
     """
     engine = joined.filter(pl.col("hop").is_in(ENGINE))
     client = joined.filter(~pl.col("hop").is_in(ENGINE)).select("handoff").unique()
@@ -83,6 +101,8 @@ def requests(joined: pl.DataFrame) -> pl.DataFrame:
         pl.col("request_id").filter(own).min().alias("name"),
         pl.coalesce("decode_node", "prefill_node").drop_nulls().min().alias("node"),
         (pl.col("tenant_id").drop_nulls().n_unique() > 1).alias("contested"),
+        (pl.col("hop") == "prefill").all().alias("remnant"),
+        _evidence(engine.columns).any().alias("shows"),
     )
     groups = groups.filter(~pl.col("contested") & pl.col("at").is_not_null()).drop("contested")
     unit = pl.when(pl.col("name").is_null()).then("handoff")
@@ -90,6 +110,18 @@ def requests(joined: pl.DataFrame) -> pl.DataFrame:
         unit=unit.otherwise(pl.col("handoff").min().over("name")),
         server=pl.col("node").str.replace(r"/[^/]*$", ""),
     ).drop("name", "node")
+
+
+def _evidence(columns: list[str]) -> pl.Expr:
+    """Say which records of prefill show by themselves what was sent, refused or read."""
+    values = [pl.col(name).is_not_null() for name in _SHOWS if name in columns]
+    flags = [pl.col(name).fill_null(value=False) for name in _SIGNS if name in columns]
+    less = [
+        (pl.col(few) < pl.col(many)).fill_null(value=False)
+        for few, many in _LESS
+        if {few, many} <= set(columns)
+    ]
+    return pl.any_horizontal([*values, *flags, *less])
 
 
 _COUNTED = pl.coalesce(pl.col("decode_prompt_tokens").max(), pl.col("prompt_tokens").max())

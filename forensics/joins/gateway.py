@@ -6,7 +6,7 @@ delivery as far as both say. It
 gives the request its tenant and the client's status; it decides nothing, since the join
 is an inference. Records that could be several requests, and those without a size, are
 set aside where there is an engine request for each of them: they would count one request
-twice. All others stay requests.
+twice. All others stay requests, and stand for what prefill alone logged.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import polars as pl
 
 from forensics import skew
 from forensics.joins import candidates, direction, runs
+from forensics.joins.beside import beside
 from forensics.joins.callers import with_callers
 from forensics.joins.gaps import ENGINE, NEAR_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.in_time import in_time
@@ -28,14 +29,16 @@ _ENOUGH = 20
 
 @dataclass(frozen=True)
 class Paired:
-    """Observations with ``attached`` and ``agreed``; and those set aside as unpaired.
+    """Observations with ``attached`` and ``agreed``; and those set aside.
 
-    ``attached`` marks client records that joined an engine request by inference, ``agreed``
-    those of them whose answer the engine's own record bears out.
+    ``aside`` are client records, ``beside`` prefill's, each with the ``handoff`` of a request
+    that may be theirs. ``attached`` marks client records that joined an engine request by
+    inference, ``agreed`` those of them whose answer the engine's own record bears out.
     """
 
     joined: pl.DataFrame
     aside: pl.DataFrame
+    beside: pl.DataFrame
 
 
 def pair_gateway(joined: pl.DataFrame) -> Paired:
@@ -45,20 +48,35 @@ def pair_gateway(joined: pl.DataFrame) -> Paired:
         joined: observations with a numbered ``handoff``, ``earlier``, ``inferred``, ``hop``.
     """
     joined = with_callers(joined)
-    calls, requests = _both(joined)
-    if not calls.height:
+    every, requests = _both(joined)
+    if not every.height:
         nobody = joined.with_columns(**_SPOKEN).drop("spoken", "caller")
-        return Paired(nobody, nobody.clear())
+        return Paired(nobody, nobody.clear(), nobody.clear())
+    calls = every.filter(~pl.col("own")).drop("own")
     moves, aside = _sized(calls.drop_nulls("size"), requests.drop_nulls("size"))
     moves = pl.concat([moves, _other_attempts(moves, calls, requests)])
     taken = [*moves["handoff"], *(key for _, key in aside)]
     free = requests.filter(~pl.col("handoff").is_in(taken))
-    gone = [call for call, _ in aside]
-    gone += in_time(calls.filter(pl.col("size").is_null()), free)
-    left_out = pl.col("handoff").is_in(gone)
-    moved = _agreed(moves, calls, requests)
-    aside_rows = joined.filter(left_out).drop("spoken", "caller")
-    return Paired(_moved(joined.filter(~left_out), moved).drop("spoken", "caller"), aside_rows)
+    aside += in_time(calls.filter(pl.col("size").is_null()), free)
+    taken += [key for pair in aside for key in pair] + moves["call"].to_list()
+    rest = ~pl.col("handoff").is_in(taken)
+    found = beside(joined, every.filter(rest), requests.filter(rest))
+    given = dict(aside) | found.refused
+    left_out = pl.col("handoff").is_in([*given, *found.stood])
+    moved = _moved(joined.filter(~left_out), _agreed(moves, calls, requests))
+    guessed = pl.col("handoff").is_in([*found.near, *found.near.values()])
+    moved = moved.with_columns(
+        inferred=pl.col("inferred") | guessed, handoff=pl.col("handoff").replace(found.near)
+    )
+    apart = (_renamed(joined, pairs) for pairs in (given, found.stood))
+    return Paired(*(frame.drop("spoken", "caller") for frame in (moved, *apart)))
+
+
+def _renamed(joined: pl.DataFrame, other: dict[int, int]) -> pl.DataFrame:
+    """Return the records of some requests under the keys of others."""
+    rows = joined.filter(pl.col("handoff").is_in(list(other)))
+    keys = pl.col("handoff").replace_strict(other, return_dtype=pl.UInt32) if other else "handoff"
+    return rows.with_columns(handoff=keys)
 
 
 def _both(joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

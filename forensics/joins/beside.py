@@ -1,0 +1,103 @@
+"""What is left of a request whose decode record was lost: a client's record and prefill's.
+
+Only decode's record has both ids. Without it the two stay apart, and one request would count
+twice. Prefill's record joins a client's by inference where it is evidence by itself, and each is
+the only one that the other can be. Of the others a client's stands for one of prefill's, one to
+one in order of time: it has the tenant, the length and the answer, and prefill's alone shows
+nothing, so that it is set aside and counted. A client's refusal gives way to the only one of its
+moment: it may never have reached an engine, and would clear whoever it stood for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import polars as pl
+
+from forensics.joins.gaps import ENGINE, NEAR_GAP
+from forensics.joins.in_time import Waiting, zipped
+
+_POINT = ("at", "handoff", "tenant", "begun", "ended")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Keys of prefill's records and the client's: what joins what, and is set aside for what."""
+
+    near: dict[int, int]
+    stood: dict[int, int]
+    refused: dict[int, int]
+    """The client's first: refusals that give way."""
+
+
+def beside(joined: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) -> Beside:
+    """Return which records may be of one request whose decode record was lost.
+
+    Args:
+        joined: observations, with ``handoff``, ``hop`` and ``model``.
+        calls: client records without a pair, of :func:`forensics.joins.candidates.calls`.
+        requests: engine requests without one, with ``remnant`` and ``shows``.
+    """
+    remnants = requests.filter("remnant")
+    if not remnants.height or not (joined["hop"] == "decode").any():
+        return Beside({}, {}, {})
+    calls = calls.filter(_served(joined))
+    answered = pl.col("delivered").fill_null(value=True)
+    shows = set(remnants.filter("shows")["handoff"])
+    pairs = _only(calls.filter(answered), remnants)
+    near = {key: call for call, key in pairs if key in shows}
+    left = calls.filter(answered & ~pl.col("handoff").is_in(list(near.values())))
+    pairs = _in_order(left, remnants.filter(~pl.col("shows")))
+    stood = {key: call for call, key in pairs}
+    free = remnants.filter(~pl.col("handoff").is_in([*near, *stood]))
+    return Beside(near, stood, dict(_only(calls.filter(~answered), free)))
+
+
+def _only(calls: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:
+    """Return the pairs of which each is the only one within seconds of the other."""
+    ours, theirs = (_points(frame.sort("at", "handoff")) for frame in (calls, requests))
+    found = []
+    for key, at in theirs:
+        near = _around(ours, at)
+        if len(near) == 1 and len(_around(theirs, near[0][1])) == 1:
+            found.append((near[0][0], key))
+    return found
+
+
+def _points(frame: pl.DataFrame) -> list[tuple[int, int]]:
+    return list(frame.select("handoff", "at").iter_rows())
+
+
+def _around(points: list[tuple[int, int]], at: int) -> list[tuple[int, int]]:
+    def time(point: tuple[int, int]) -> int:
+        return point[1]
+
+    first = bisect_left(points, at - NEAR_GAP, key=time)
+    return points[first : bisect_right(points, at + NEAR_GAP, key=time)]
+
+
+def _in_order(calls: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:
+    left, free = _by_size(calls), _by_size(requests)
+    found = [pair for size in left if size for pair in zipped(left[size], free.get(size, []))]
+    rest = sorted((point for points in left.values() for point in points), key=lambda p: p[:2])
+    return found + zipped(rest, free.get(None, []))
+
+
+def _by_size(frame: pl.DataFrame) -> dict[int | None, Waiting]:
+    found: dict[int | None, Waiting] = {}
+    rows = frame.sort("at", "handoff").select("size", *_POINT).iter_rows()
+    for size, at, key, tenant, begun, ended in rows:
+        found.setdefault(size, []).append((at, key, tenant, (begun, ended)))
+    return found
+
+
+def _served(joined: pl.DataFrame) -> pl.Expr:
+    """Say which client records are of a model that these engines serve, as far as it is known."""
+    if "model" not in joined.columns:
+        return pl.lit(value=True)
+    engines = joined.filter(pl.col("hop").is_in(ENGINE)).select("handoff").unique()
+    models = joined.join(engines, on="handoff", how="semi")["model"].drop_nulls().unique()
+    if not models.len():
+        return pl.lit(value=True)
+    return pl.col("model").is_in(models.implode()).fill_null(value=True)
