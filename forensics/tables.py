@@ -11,6 +11,7 @@ from forensics import declared, schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.bounds.arithmetic import METHOD
 from forensics.capacity import BEGINNING, END
+from forensics.coverage.proved import PROVED, with_proved
 from forensics.direction import receives
 from forensics.exposure import Exposure
 from forensics.notices.identity import notice_id
@@ -135,23 +136,15 @@ def coverage(analysis: Analysis) -> pl.DataFrame:
     """Records per node, hop and hour; ``gap`` marks hours that are missing.
 
     Batches and sequences are of batch lines: hours with some and no record were not logged.
-    Rows without a node count the requests that other hops prove and no log of the hop holds;
+    Requests that other hops prove and no log of the hop holds count at the node that lost them,
+    where that is told, else in rows without a node;
     those without an hour, the equal records without a time. Where the incident file says that
     the logs are a sample, every hour with records is ``sampled``.
     """
     names = ("records", "gap", "batches", "sequences", "unlogged", "thin")
-    counts = ("duplicates", "skipped", "proved_elsewhere")
+    counts = ("duplicates", "skipped", PROVED)
     sampled = pl.lit(analysis.incident.logs.sampling_rate < 1) & (pl.col("records") > 0)
-    lost = analysis.holes.lacking.group_by("hop", "hour").agg(
-        pl.len().cast(pl.Int64).alias("proved_elsewhere")
-    )
-    lost = lost.with_columns(node=pl.lit(None, dtype=pl.String))
-    keys = ["node", "hop", "hour"]
-    rows = analysis.coverage.hours.join(lost, on=keys, how="full", coalesce=True, nulls_equal=True)
-    rows = rows.with_columns(
-        pl.col("records", "batches", "sequences", *counts).fill_null(0),
-        pl.col("gap", "unlogged", "thin").fill_null(value=False),
-    ).sort(keys, nulls_last=False)
+    rows = with_proved(analysis.coverage.hours, analysis.holes.lacking)
     rows = rows.with_columns(sampled=sampled)
     return rows.select("node", "hop", as_time("hour"), *names, *counts, "sampled")
 

@@ -80,9 +80,9 @@ def measure(
     )
     counted = counted if apart is None else _together(counted, apart)
     nodes = _spans(counted)
-    hours = pl.concat([counted.select(*_AT, "records"), _missing(counted, nodes)])
+    hours = pl.concat([counted.select(*AT, "records"), _missing(counted, nodes)])
     hours = hours.with_columns(gap=pl.col("records") == 0)
-    hours = _with_work(hours, worked, named).sort(*_AT, nulls_last=False)
+    hours = _with_work(hours, worked, named).sort(*AT, nulls_last=False)
     hours = doubled.attach(hours.with_columns(thin(hours) & ~pl.col("gap")), beside)
     sums = hours.group_by("node", "hop").agg(
         pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
@@ -95,7 +95,7 @@ def measure(
     return Coverage(hours, nodes.with_columns(zero).sort("hop", "node", nulls_last=False))
 
 
-_AT = ["node", "hop", "hour"]
+AT = ["node", "hop", "hour"]
 COUNTED: dict[str, pl.DataType] = {
     "node": pl.String(),
     "hop": pl.String(),
@@ -106,7 +106,7 @@ COUNTED: dict[str, pl.DataType] = {
 
 def _together(counted: pl.DataFrame, apart: pl.DataFrame) -> pl.DataFrame:
     every = pl.concat([counted.select(*COUNTED), apart.select(*COUNTED)])
-    return every.group_by(_AT).agg(
+    return every.group_by(AT).agg(
         pl.col("records").sum(), pl.col("first_at").min(), pl.col("last_at").max()
     )
 
@@ -134,7 +134,7 @@ def _spans(counted: pl.DataFrame) -> pl.DataFrame:
 
 def _with_work(hours: pl.DataFrame, worked: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
     """Add the batches of each hour, and the hours that have nothing else."""
-    joined = hours.join(worked, on=_AT, how="full", coalesce=True, nulls_equal=True)
+    joined = hours.join(worked, on=AT, how="full", coalesce=True, nulls_equal=True)
     counts = ("records", "batches", "sequences", "single_page_batches")
     joined = joined.with_columns(
         *(pl.col(name).fill_null(0) for name in counts),

@@ -14,10 +14,13 @@ import polars as pl
 from msgspec.structs import asdict
 
 from forensics import declared, tables
+from forensics.activity import HOUR
+from forensics.coverage.heat import heat
+from forensics.coverage.proved import PROVED
 from forensics.encode import csv_bytes
 from forensics.evidence.faults import Fault
 from forensics.evidence.reporttables import REPORT_FILE, ReportTables
-from forensics.exposure import Epoch, Exposure, NodeCoverage
+from forensics.exposure import Epoch, Exposure, NodeCoverage, stamp
 from forensics.guard import Table
 
 CAPACITY_FILE, COVERAGE_FILE = "capacity.csv", "coverage.csv"
@@ -45,9 +48,9 @@ def coverage(report: ReportTables, exposure: Exposure) -> Iterator[Fault]:
         (*name, *_stated(node)) for name, node in zip(names.rows(), exposure.coverage, strict=True)
     ]
     hours = table.with_columns(pl.col(*_COUNTS).cast(pl.Int64))
-    # A line for requests that other hops prove is of no node of the document.
+    yield from _hours(hours, exposure)
+    # A line for requests that other hops prove alone is of no node of the document.
     only_proved = pl.all_horizontal(
-        pl.col("node").is_null(),
         pl.col("proved_elsewhere") != "0",
         *(pl.col(name) == 0 for name in _COUNTS),
         pl.col("gap") == "false",
@@ -57,6 +60,36 @@ def coverage(report: ReportTables, exposure: Exposure) -> Iterator[Fault]:
     yield _unlike(COVERAGE_FILE, "nodes and hops", _sorted(found), _sorted(stated))
     at = hours.select(*_BY, "hour")
     yield Fault(COVERAGE_FILE, "hours that are listed twice", int(at.is_duplicated().sum()), 0)
+
+
+def _hours(table: pl.DataFrame, exposure: Exposure) -> Iterator[Fault]:
+    """Lines without a record stand where the document has them: in its map, and by hop and hour."""
+    lines = table.select(
+        *_BY,
+        pl.col("hour").str.to_datetime(time_unit="us", time_zone="UTC").dt.timestamp("us"),
+        pl.col("records"),
+        pl.col(PROVED).cast(pl.Int64),
+        *(pl.col(name) == "true" for name in ("gap", "unlogged", "thin")),
+    )
+    found = heat(lines)
+    yield _unlike(COVERAGE_FILE, "cells of the map", found.cells, exposure.heat.cells)
+    lost = lines.filter(pl.col(PROVED) > 0).group_by("hop", "hour").agg(pl.col(PROVED).sum())
+    holes = [(hop, stamp(hour), number) for hop, hour, number in lost.sort("hop", "hour").rows()]
+    stated = [(hole.hop, hole.hour, hole.requests) for hole in exposure.holes]
+    yield _unlike(COVERAGE_FILE, "holes", holes, stated)
+    yield Fault(COVERAGE_FILE, "hours of gaps that hold records elsewhere", _astray(lines), 0)
+
+
+def _astray(lines: pl.DataFrame) -> int:
+    """Return how many gaps do not lie where their node has no record, within its span."""
+    astray = 0
+    for _, rows in lines.group_by(_BY, maintain_order=True):
+        seen = rows.filter(pl.col("records") > 0)["hour"]
+        gaps = rows.filter("gap")["hour"]
+        if gaps.len() and seen.len():
+            span = set(range(int(seen.min()), int(seen.max()) + 1, HOUR))  # type: ignore[arg-type]
+            astray += len((span - set(seen)) ^ set(gaps))
+    return astray
 
 
 _BY = ["node", "hop"]

@@ -74,6 +74,6 @@ SPECS: Final = (
             Column("State", "state"),
         ),
         file="coverage.csv",
-        empty="No node lacks an hour whole; what it lost within one is in the table of holes.",
+        empty="None found: no node lacks an hour, or records that other hops prove.",
     ),
 )
