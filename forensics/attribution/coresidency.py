@@ -3,7 +3,8 @@
 It names everyone who *could* have written the pages, from the rank's last known start to
 the read. It is no model of which pages were reused, so its tier is ``possible`` for everyone,
 and it is never turned into a share or a probability. A request whose rank no log names may
-have run on any.
+have run on any; one whose times leave open when it ran, at any moment of these
+(:mod:`forensics.attribution.moments`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.attribution import moments
+from forensics.attribution.moments import OTHER_CLOCK
+from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
 from forensics.schema import AFFECTED_TIERS
 
@@ -33,43 +37,31 @@ PAIR_ORDER = (
 )
 PAIRS_AT_ONCE = 500_000
 SECOND = 1_000_000
-OTHER_CLOCK = SECOND
-"""Microseconds by which a stamp of another clock may be later though the moment was not."""
+START_OFF = 2 * SECOND
+"""Microseconds: lines of a start are a second coarse, and times of requests may be as well."""
 
 
 def residence(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
-    """Return who ran on one side, from which start on, and from when.
+    """Return who ran on one side, from which start on, and when it may have taken pages.
 
     Args:
         requests: judged requests; a start that is not known is :data:`BEGINNING`.
         side: ``decode`` or ``prefill``.
+
+    Returns:
+        ``first`` and ``last``: the same where the moment was logged (``own_clock``).
     """
-    node = f"{side}_node"
-    every = ("reserved_at", "handed_off_at", "received_at")
-    own = every if side == "decode" else every[1:]
-    since = pl.col(f"{side}_since") if f"{side}_since" in requests.columns else pl.lit(None)
-    logged = "reserved_at" in requests.columns and side == "decode"
+    node, names = f"{side}_node", requests.columns
+    since = pl.col(f"{side}_since") if f"{side}_since" in names else pl.lit(None)
     rows = requests.with_row_index("_row").with_columns(
         node=node,
         since=since.cast(pl.Int64).fill_null(BEGINNING),
-        began=pl.coalesce(own),
-        own_clock=pl.col("reserved_at").is_not_null() if logged else pl.lit(value=False),
+        first=moments.first(names, side),
+        last=moments.last(names, side),
+        own_clock=moments.sure(names, side),
     )
-    kept = ("request_id", "attempt", "tenant_id", "tier", "node", "since", "began", "own_clock")
-    return rows.select("_row", *kept, may_have_run=_may_have_run(requests))
-
-
-def _may_have_run(requests: pl.DataFrame) -> pl.Expr:
-    """Say that a request was not refused at the door: it may have reached a decode rank.
-
-    A client that leaves early, or a transfer that breaks, has written pages all the same.
-    """
-    rows = set(requests.columns)
-    never = pl.lit(None, dtype=pl.Int64)
-    tokens = pl.col("completion_tokens") if "completion_tokens" in rows else never
-    status = pl.col("http_status") if "http_status" in rows else never
-    refused = status.is_between(400, 498) & ~(tokens > 0).fill_null(value=False)
-    return ~refused.fill_null(value=False)
+    kept = ("request_id", "attempt", "tenant_id", "tier", "node", "since", "first", "last")
+    return rows.select("_row", *kept, "own_clock", may_have_run=~at_the_door(names))
 
 
 def pairs(requests: pl.DataFrame) -> pl.DataFrame:
@@ -117,11 +109,11 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
     """
     every = residence(requests, side)
     placed = every.filter(pl.col("node").is_not_null())
-    read = placed.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"began": "read"})
+    read = placed.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"last": "read"})
     if not read.height:
         yield _nobody(read)
         return
-    read = read.with_columns(until=_until("read"))
+    read = read.drop("first").with_columns(until=_until("read"))
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
     ran = (_Begun.of(placed, ["node"]), _Begun.of(astray, []))
     tenants = sum(begun.most_tenants for begun in ran)
@@ -144,7 +136,11 @@ def _batches(read: pl.DataFrame, responses: int) -> list[pl.DataFrame]:
 
 @dataclass(frozen=True)
 class _Begun:
-    """When each tenant began on each rank: ``times`` in order, by a number of rank and tenant."""
+    """When each tenant may have run on each rank: ``times``, by a number of rank and tenant.
+
+    In order of the first moment; ``upto`` is the last moment at which it may have run by any
+    of its requests so far, ``by`` the request, ``beside`` the same without that request.
+    """
 
     times: pl.DataFrame
     keys: pl.DataFrame
@@ -153,19 +149,24 @@ class _Begun:
     @classmethod
     def of(cls, ran: pl.DataFrame, rank: list[str]) -> _Begun:
         """Return it for requests that ran; without columns of a rank, on any."""
-        known = ran.filter(pl.col("began").is_not_null()).rename({"tenant_id": "source_tenant_id"})
+        known = ran.rename({"tenant_id": "source_tenant_id"})
         known = known.with_columns(pl.col("source_tenant_id").fill_null(""))  # null joins nobody
         key = [*rank, "source_tenant_id"]
         keys = known.select(key).unique(maintain_order=True).with_row_index("_key")
-        times = (
-            known.join(keys, on=key)
-            .sort("began", "_row")
-            .select(
-                "_key",
-                last_at="began",
-                by="_row",
-                before=pl.col("began").shift(1).over("_key"),
-            )
+        rows = (
+            known.join(keys, on=key).sort("first", "_row").select("_key", "_row", "first", "last")
+        )
+        upto = pl.col("last").cum_max()
+        rows = rows.with_columns(upto=upto.over("_key"), sofar=upto.shift(1).over("_key"))
+        # The two latest of different requests: what does not lead now is second at the most.
+        second = pl.when(pl.col("sofar").is_not_null()).then(pl.min_horizontal("last", "sofar"))
+        leads = (pl.col("last") > pl.col("sofar")).fill_null(value=True)
+        times = rows.select(
+            "_key",
+            "first",
+            "upto",
+            by=pl.when(leads).then("_row").forward_fill().over("_key"),
+            beside=second.cum_max().over("_key"),
         )
         return cls(times, keys, rank)
 
@@ -191,30 +192,31 @@ def _until(name: str) -> pl.Expr:
 
 
 def _last(read: pl.DataFrame, begun: _Begun) -> pl.DataFrame:
-    """Return when each tenant last began before each read, since the rank's start."""
-    asked, rank = read.select("_row", *begun.rank, "since", "until"), begun.rank
+    """Return when each tenant may have begun last before each read, since the rank's start."""
+    asked, rank = read.select("_row", *begun.rank, "since", "until", "read"), begun.rank
     asked = asked.join(begun.keys, on=rank) if rank else asked.join(begun.keys, how="cross")
     found = asked.sort("until").join_asof(
-        begun.times, left_on="until", right_on="last_at", by="_key", check_sortedness=False
+        begun.times, left_on="until", right_on="first", by="_key", check_sortedness=False
     )
     own = pl.col("by") == pl.col("_row")
-    found = found.with_columns(last_at=pl.when(own).then("before").otherwise("last_at"))
-    found = found.filter(pl.col("last_at") >= pl.col("since"))
+    found = found.with_columns(upto=pl.when(own).then("beside").otherwise("upto"))
+    found = found.filter(pl.col("upto") >= pl.col("since") - START_OFF)
     tenant = pl.when(pl.col("source_tenant_id") != "").then("source_tenant_id")
-    return found.select("_row", source_tenant_id=tenant, last_at="last_at")
+    return found.select("_row", source_tenant_id=tenant, last_at=pl.min_horizontal("upto", "read"))
 
 
 def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
     """Count each tenant's requests that ran on a rank before its last affected response."""
     every = residence(requests)
-    rank = ["node", "since"]
     read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS) & pl.col("node").is_not_null())
-    read = read.with_columns(until=_until("began"))
-    last = read.group_by(rank).agg(pl.col("until").max().alias("last"))
+    read = read.with_columns(until=_until("last"))
     latest = read["until"].max()
-    here = every.join(last, on=rank).filter(pl.col("began") < pl.col("last"))
+    spans = read.group_by("node", begin="since").agg(pl.col("until").max())
+    within = (pl.col("first") < pl.col("until")) & (pl.col("last") >= pl.col("begin") - START_OFF)
+    ran = every.lazy().select("_row", "tenant_id", "node", "first", "last")
+    here = ran.join(spans.lazy(), on="node").filter(within).unique("_row").collect()
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
-    anywhere = astray.filter(pl.col("began") < pl.lit(latest, dtype=pl.Int64))
+    anywhere = astray.filter(pl.col("first") < pl.lit(latest, dtype=pl.Int64))
     return (
         pl.concat([here.select("tenant_id"), anywhere.select("tenant_id")])
         .group_by("tenant_id")
@@ -223,6 +225,6 @@ def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def unattributed(requests: pl.DataFrame) -> int:
-    """Return how many affected responses name no decode rank, so have no sources here."""
+    """Return how many affected responses name no decode rank, so have no sources by one."""
     affected = requests.filter(pl.col("tier").is_in(AFFECTED_TIERS))
     return int(affected["decode_node"].null_count())

@@ -8,6 +8,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.attribution.coresidency import as_pairs, residence
+from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.capacity import server_of
 from forensics.coverage import Coverage
@@ -17,28 +18,33 @@ from forensics.sources.reading import FileFacts
 
 @dataclass(frozen=True)
 class Lost:
-    """Hours of decode ranks without records; ranks with unreadable lines; times of requests astray.
+    """What is missing of the decode side: records of hours, of files, of ranks, of everybody.
 
-    ``hours`` has ``node`` and ``hour``. ``astray`` are the moments of answered requests that
-    name no decode rank, sorted. ``sampled`` says that only some requests were logged.
+    ``hours`` has ``node`` and ``hour`` without records, or with far too few; ``unread`` are ranks
+    with unreadable lines. ``astray`` has ``first`` and ``last``, between which requests ran that
+    name no decode rank. ``sampled`` says that only some requests were logged. ``silences`` are
+    stretches without a record of anybody.
     """
 
     hours: pl.DataFrame
     unread: frozenset[str]
-    astray: pl.Series
+    astray: pl.DataFrame
     sampled: bool
+    silences: Silences
 
-    def hours_of(self, stay: Stay) -> pl.Series:
-        """Return the missing hours of a rank between its start and its last read."""
+    def since(self, stay: Stay) -> int | None:
+        """Return from when on records are missing between a rank's start and its last read."""
         own = self.hours.filter(pl.col("node").is_in([stay.node, server_of(stay.node)]))
         inside = own.filter(pl.col("hour").is_between(stay.since - HOUR, stay.last_read))
-        return inside["hour"]
+        silent = [begin for begin, _ in self.silences.between(stay.since, stay.last_read)]
+        return min([*inside["hour"].to_list(), *silent], default=None)
 
     def concerns(self, stay: Stay) -> bool:
         """Say whether records of a rank are missing since its start."""
-        strays = self.astray.is_between(stay.since, stay.last_read)
+        here = (pl.col("last") >= stay.since) & (pl.col("first") <= stay.last_read)
+        strays = bool(self.astray.select(here.any()).item())
         unread = {stay.node, server_of(stay.node)} & self.unread
-        return bool(self.sampled or unread or strays.any() or len(self.hours_of(stay)))
+        return bool(self.sampled or unread or strays or self.since(stay) is not None)
 
 
 def lost(
@@ -57,7 +63,7 @@ def lost(
         files: how many of their lines could not be read.
         sampling_rate: share of requests that was logged.
     """
-    missing = pl.col("gap") | pl.col("unlogged")
+    missing = pl.col("gap") | pl.col("unlogged") | pl.col("thin")
     hours = coverage.hours.filter((pl.col("hop") == "decode") & missing).select("node", "hour")
     bad = [facts.number for facts in files if facts.unread]
     unread: set[str] = set()
@@ -65,30 +71,31 @@ def lost(
         unread = set(observed.filter(pl.col("file").is_in(bad))["decode_node"].drop_nulls())
     ran = residence(requests).filter(pl.col("node").is_null() & pl.col("may_have_run"))
     return Lost(
-        hours, frozenset(unread), ran["began"].drop_nulls().sort(), sampled=sampling_rate < 1
+        hours,
+        frozenset(unread),
+        ran.select("first", "last"),
+        sampled=sampling_rate < 1,
+        silences=Silences.of(requests["received_at"]),
     )
 
 
 def widened(
     requests: pl.DataFrame, pairs: pl.DataFrame, stays: list[Stay], missing: Lost
 ) -> pl.DataFrame:
-    """Return pairs with tenants that may have run in the missing hours: ``not_assessable``.
+    """Return pairs with tenants that may have run in the missing times: ``not_assessable``.
 
     Everyone who is known from any log may have, whose pair is not there for another reason.
     """
-    gone = [stay for stay in stays if len(missing.hours_of(stay))]
+    since = [(stay.node, stay.since, missing.since(stay)) for stay in stays]
+    gone = [row for row in since if row[2] is not None]
     empty = pairs.clear()
     if not gone:
         return empty
-    keys = pl.DataFrame(
-        [(stay.node, stay.since, int(missing.hours_of(stay).min())) for stay in gone],  # type: ignore[arg-type]
-        {"node": pl.String, "since": pl.Int64, "lost": pl.Int64},
-        orient="row",
-    )
-    read = (
-        residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"began": "read"})
-    )
-    read = read.join(keys, on=["node", "since"]).filter(pl.col("read") >= pl.col("lost"))
+    kinds = {"node": pl.String, "since": pl.Int64, "lost": pl.Int64}
+    keys = pl.DataFrame(gone, kinds, orient="row")
+    read = residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
+    read = read.rename({"last": "read"}).join(keys, on=["node", "since"])
+    read = read.filter(pl.col("read") >= pl.col("lost"))
     tenants = requests.select(source_tenant_id="tenant_id").drop_nulls().unique()
     every = read.join(tenants, how="cross").with_columns(last_at=pl.col("lost"))
     rows = as_pairs(every, "decode").with_columns(tier=pl.lit("not_assessable"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.attribution import moments
 from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.capacity import BEGINNING, END
 from forensics.direction import CO_RESIDENT, TRIGGER_CODES, flagged
@@ -66,7 +67,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
         how="semi",
     )
     writers = every.filter(pl.col("handoff").is_in(wrote(requests).implode()))
-    found = _met(exposed, writers)
+    met = _met(exposed, writers).sort("first", "handoff", "source_tenant_id")
+    found = met.unique(["handoff", "source_tenant_id"], keep="first", maintain_order=True)
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     unknown = [name for name in PAIR_COLUMNS if name in ("source_request_id", "probability")]
     unknown += ["pages", "tokens"]
@@ -89,13 +91,22 @@ def writers(requests: pl.DataFrame) -> pl.DataFrame:
 
 def _residence(requests: pl.DataFrame) -> pl.DataFrame:
     """Requests that held pages of a known decode rank: from when, and until when at the most."""
-    known = [name for name in ("released_at", "finished_at") if name in requests.columns]
+    names = requests.columns
+    known = [name for name in ("released_at", "finished_at") if name in names]
     rows = requests.with_columns(
         since=pl.col("decode_since").fill_null(BEGINNING),
-        began=pl.coalesce("reserved_at", "handed_off_at", "received_at").fill_null(BEGINNING),
-        ended=pl.coalesce(*known, pl.lit(END)) if known else pl.lit(END),
+        began=moments.first(names),
+        ended=pl.max_horizontal(moments.last(names), pl.coalesce(*known, pl.lit(END))),
+        timeless=moments.timeless(names),
     )
-    return rows.filter(pl.col("decode_node").is_not_null()).select(_KEPT)
+    rows = rows.filter(pl.col("decode_node").is_not_null())
+    return pl.concat([rows.select(_KEPT), _any_start(rows).select(_KEPT)])
+
+
+def _any_start(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return requests of which no time is known once more for each start of their rank."""
+    starts = rows.filter(pl.col("since") != BEGINNING).select(_RANK).unique(maintain_order=True)
+    return rows.filter("timeless").drop("since").join(starts, on="decode_node")
 
 
 def _met(rows: pl.DataFrame, writers: pl.DataFrame) -> pl.DataFrame:

@@ -7,16 +7,20 @@ REASONS = {
     "no_pool": "the size of its pool or of a page is not known",
     "allocator_unknown": "how it reuses pages is not known",
     "allocator_conflict": "the allocator that is stated is not the one that this engine has",
+    "allocator_unchecked": "the allocator is stated, and nothing in the logs says that the engine "
+    "has it: which engine it is, or whether it runs apart from prefill, is not known",
     "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
     "pages_differ": "more or fewer pages were reserved than the prompts have",
     "holds_not_logged": "of some requests it was not logged which pages they held when",
     "records_lost": "records are missing since the start: hours without any, unreadable lines, "
-    "a sample, or answered requests that name no rank",
+    "a sample, answered requests that name no rank, or a stretch without requests in any log",
     "ends_before_it_begins": "pages were given back before they were taken",
     "times_differ": "by the client's side requests ran at other times than their pages were held",
     "outlived_a_start": "requests held pages across a start that the logs show",
+    "start_unsure": "a record of its pool may be of another start or of the running engine",
     "more_than_the_pool": "more pages were held than there are",
     "usage_differs": "the engine's own figures of its pool are not what the records add up to",
+    "pool_differs": "the engine's own figures are shares of a pool of another size",
     "marker_differs": "a canary's marker came from a request that the replay does not name",
 }
 """Why a rank is not replayed, by code."""

@@ -105,8 +105,10 @@ def _readers(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
     """Note what speaks against a replay beside the figures of the stay itself."""
-    if any(stay.since < at <= stay.last_read for at in starts.outlived.get(stay.node, [])):
-        stay.reasons.add("outlived_a_start")
+    doubts = (("outlived_a_start", starts.outlived), ("start_unsure", starts.unsure))
+    for reason, moments in doubts:
+        if any(stay.since < at <= stay.last_read for at in moments.get(stay.node, [])):
+            stay.reasons.add(reason)
     if evidence.lost.concerns(stay):
         stay.reasons.add("records_lost")
     usage.check(stay, evidence.used)

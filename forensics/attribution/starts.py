@@ -1,18 +1,21 @@
 """When a rank's pool was empty for certain: its starts, as far as logs show them.
 
 A capacity record may be a snapshot of a running engine. It counts as a start only where what
-it says cannot change without one, or where nothing ran on the rank before it. A start that a
-request outlived was none.
+it says cannot change without one, or where nothing ran on the rank before it. Where it repeats
+what is known, it may be of a start all the same, unless a request held pages across it. A start
+that a request outlived was none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import polars as pl
 
 from forensics import schema
+from forensics.attribution import moments
+from forensics.attribution.coresidency import START_OFF
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
@@ -23,8 +26,8 @@ from forensics.limits import epoch_nodes
 _STARTING = ("start", "ready", "server_pool", "rank_pool")
 _FIXED = ("pool_tokens", "page_tokens", "context_tokens", "engine_version", "model_version")
 """What an engine cannot change while it runs."""
-TOLERANCE = 2_000_000
-"""Microseconds: lines of a start are a second coarse, and times of requests may be as well."""
+Facts = dict[tuple[str, str], object]
+TOLERANCE = START_OFF
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,15 @@ def logged(facts: list[pl.DataFrame], clocks: Clocks) -> set[tuple[str, int]]:
 
 @dataclass(frozen=True)
 class Starts:
-    """Starts of the ranks of one side, and those that a request outlived, by rank."""
+    """Starts of the ranks of one side, by rank, and what looks like one.
+
+    ``outlived`` are those that a request held pages across; ``unsure`` may be of a running engine.
+    """
 
     side: str
     known: dict[str, list[Start]]
     outlived: dict[str, list[int]]
+    unsure: dict[str, list[int]]
 
 
 def of_side(
@@ -74,17 +81,18 @@ def of_side(
     """
     ran = _ran(requests, side).drop_nulls("node").sort("node")
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
-    starts = Starts(side, {}, {})
+    starts = Starts(side, {}, {}, {})
     for (rank,), rows in ran.group_by("node", maintain_order=True):
         node, first = str(rank), rows["began"].min()
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
         earliest = first if isinstance(first, int) else None
-        every = list(_candidates(own, server_of(node), earliest, told))
+        every, maybe = _sorted_out(own, server_of(node), earliest, told)
         held = rows.select("taken", "ended").drop_nulls()
-        over = {start.at for start in every if _outlived(start.at, held)}
+        over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}
         starts.known[node] = [start for start in every if start.at not in over]
-        starts.outlived[node] = sorted(over)
+        starts.outlived[node] = sorted(over.difference(maybe))
+        starts.unsure[node] = [at for at in maybe if at not in over]
     return starts
 
 
@@ -115,47 +123,52 @@ def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
     """Return where each request ran on one side, since when, and what it held of the pool when."""
     rows = ensure(requests, ["reserved_at", "released_at"])
     decode = side == "decode"
-    own = ("reserved_at", "handed_off_at", "received_at")
     never = pl.lit(None, dtype=pl.Int64)
+    began = moments.first(rows.columns, side)
     return rows.select(
         node=f"{side}_node",
-        began=pl.coalesce(own if decode else own[1:]),
+        began=pl.when(~moments.timeless(rows.columns, side)).then(began),
         taken="reserved_at" if decode else never,
         ended="released_at" if decode else never,
         assumed=pl.col("assumed"),
     )
 
 
-def _candidates(
+def _sorted_out(
     own: pl.DataFrame, server: str, first: int | None, told: Iterable[tuple[str, int]]
-) -> Iterator[Start]:
-    before: dict[str, object] | None = None
+) -> tuple[list[Start], list[int]]:
+    """Return the records that are of a start, and the moments of those that may be of one."""
+    starts, maybe = list[Start](), list[int]()
+    known: Facts | None = None
     for row in own.iter_rows(named=True):
-        at = int(row["effective_at"])
-        said = (server, at) in told
-        if at > BEGINNING and (said or _is_new(before, row, at, first)):
-            yield Start(at, said)
-        before = row
+        at, facts = int(row["effective_at"]), _facts(row)
+        logged = (server, at) in told
+        if logged or _is_new(known, facts, at, first):
+            known = facts
+            starts += [Start(at, logged)] if at > BEGINNING else []
+        else:
+            maybe += [at] if known is not None else []
+            known = {**(known or {}), **facts}
+    return starts, maybe
 
 
-def _is_new(
-    before: dict[str, object] | None, row: dict[str, object], at: int, first: int | None
-) -> bool:
+def _facts(row: dict[str, object]) -> Facts:
+    """Return what a record says and an engine cannot change while it runs.
+
+    Told in another way, a pool is another figure of the same one.
+    """
+    fixed = {(name, ""): row[name] for name in _FIXED if name != "pool_tokens"}
+    pool = {("pool_tokens", str(row["pool_basis"])): row["pool_tokens"]}
+    config = {("config", key): value for key, value in parted(row["config"]).items()}
+    return {key: value for key, value in (fixed | pool | config).items() if value is not None}
+
+
+def _is_new(known: Facts | None, facts: Facts, at: int, first: int | None) -> bool:
     """Say whether a record that no start-up line stands behind is of a new start."""
-    if before is None:
+    if known is None:
         return first is None or at <= first + TOLERANCE
-    # Told in another way, a pool is another figure of the same one.
-    other_basis = before["pool_basis"] != row["pool_basis"]
-    names = [name for name in _FIXED if not (other_basis and name == "pool_tokens")]
-    told = [(before[name], row[name]) for name in names]
-    old, new = (parted(one["config"]) for one in (before, row))
-    told += [(old[key], new[key]) for key in old.keys() & new.keys()]
-    return any(_differ(*both) for both in told)
-
-
-def _differ(old: object, new: object) -> bool:
-    """Say whether two texts or figures of one setting, both known, mean different things."""
-    return old is not None and new is not None and _meant(old) != _meant(new)
+    both = known.keys() & facts.keys()
+    return any(_meant(known[key]) != _meant(facts[key]) for key in both)
 
 
 def _meant(value: object) -> object:

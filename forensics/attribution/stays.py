@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from forensics.attribution import allocators, hops
+from forensics.attribution import allocators, hops, moments
+from forensics.attribution.coresidency import START_OFF
 from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity
@@ -29,7 +30,7 @@ _NEEDED = (
 
 _HELD = (
     *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
-    *("began", "received_at", "handed_off_at"),
+    *("first", "last", "received_at", "handed_off_at"),
 )
 """Of a request, besides what is needed: a stay keeps no other column of it."""
 
@@ -69,9 +70,9 @@ class Stay:
 
     @property
     def last_read(self) -> int:
-        """When the last affected response began."""
-        began = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["began"]
-        return int(began.max())  # type: ignore[arg-type]
+        """When the last affected response took its pages, at the latest."""
+        last = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["last"]
+        return int(last.max())  # type: ignore[arg-type]
 
 
 def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) -> list[Stay]:
@@ -82,26 +83,46 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         capacity: for pools, pages and allocators.
         probed: records of health checks and warm-ups, which hold pages too.
     """
-    rows = ensure(requests.with_row_index("_row"), _NEEDED).with_columns(
+    rows = ensure(requests.with_row_index("_row"), _NEEDED)
+    rows = rows.with_columns(
         pl.col("_row").cast(pl.Int64),
         since=pl.col("decode_since").fill_null(BEGINNING),
-        began=pl.coalesce("reserved_at", "handed_off_at", "received_at"),
+        first=moments.first(rows.columns),
+        last=moments.last(rows.columns),
     )
-    rows = rows.select(*_HELD, *_NEEDED)
-    timed = rows.drop_nulls(["decode_node", "began"])
-    affected = timed.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+    rows = rows.select(*_HELD, *_NEEDED).drop_nulls("decode_node")
+    affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
     wanted = affected.select("decode_node", "since").unique().sort("decode_node", "since")
-    placed = rows.join(wanted, on=["decode_node", "since"], how="semi")
+    ranks = rows.join(wanted, on="decode_node", how="semi").partition_by(
+        "decode_node", as_dict=True
+    )
     checks = _checks(probed)
     found = []
-    for (node, since), own in placed.sort("decode_node", "since").group_by(
-        "decode_node", "since", maintain_order=True
-    ):
-        stay = Stay(str(node), int(since), own)
+    for node, since in wanted.iter_rows():
+        every = ranks[(node,)]
+        stay = Stay(node, since, every.filter(pl.col("since") == since))
         _describe(stay, capacity)
         _hold(stay, checks)
+        _astray(stay, every)
         found.append(stay)
     return found
+
+
+def _astray(stay: Stay, every: pl.DataFrame) -> None:
+    """Note that requests of the rank may have run since this start, or since another."""
+    inside = (pl.col("last") > stay.since + START_OFF) & (pl.col("first") <= stay.last_read)
+    other = (pl.col("since") != stay.since) & inside & _silent()
+    if every.select(other.any()).item():
+        stay.reasons.add("holds_not_logged")
+
+
+def _silent() -> pl.Expr:
+    """Say that a request held pages: without figures of these it is no refusal, but not logged."""
+    signs = ("completion_tokens", "reserved_at", "released_at", "reserved_pages")
+    held = [pl.col(name) > 0 for name in (*signs, "transferred_pages")]
+    return pl.any_horizontal(
+        sign.fill_null(value=False) for sign in (*held, pl.col("tier").is_in(AFFECTED_TIERS))
+    )
 
 
 def _checks(probed: pl.DataFrame) -> pl.DataFrame:
@@ -112,8 +133,9 @@ def _checks(probed: pl.DataFrame) -> pl.DataFrame:
 
 def _describe(stay: Stay, capacity: Capacity) -> None:
     """Note pool, page and allocator that were in force, and what they forbid."""
+    began = stay.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["first"].max()
     asked = pl.DataFrame(
-        {"_row": [0], "decode_node": [stay.node], "received_at": [stay.last_read]},
+        {"_row": [0], "decode_node": [stay.node], "received_at": [began]},
         schema_overrides={"_row": pl.UInt32},
     )
     names = ("pool_tokens", "page_tokens", "engine", "engine_version", "disaggregated", "allocator")
@@ -126,12 +148,10 @@ def _describe(stay: Stay, capacity: Capacity) -> None:
         stay.reasons.add("no_pool")
     if stay.since == BEGINNING:
         stay.reasons.add("no_start")
-    expected = allocators.expected(facts)
-    stay.allocator = facts["allocator"] or expected
-    if expected and stay.allocator not in (expected, "unknown"):
-        stay.reasons.add("allocator_conflict")
-    if allocators.named(stay.allocator).replay is None:
-        stay.reasons.add("allocator_unknown")
+    stay.allocator = facts["allocator"] or allocators.expected(facts)
+    reason = allocators.against(facts)
+    if reason:
+        stay.reasons.add(reason)
     if "radix_cache=True" in (facts["config"] or ""):
         stay.reasons.add("prefix_cache")
 
@@ -142,17 +162,15 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
         return
     until = stay.last_read
     rows = _sized(stay, checks)
-    silent = (pl.col("completion_tokens") > 0) | pl.col("reserved_at").is_not_null()
-    silent = silent | pl.col("tier").is_in(AFFECTED_TIERS).fill_null(value=False)
     needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)
-    came = (pl.col("began") <= until).fill_null(value=True)
-    if rows.select((came & silent & unknown).any()).item():
+    came = pl.col("first") <= until
+    if rows.select((came & _silent() & unknown).any()).item():
         stay.reasons.add("holds_not_logged")
     if hops.contradicted(stay.rows):
         stay.reasons.add("times_differ")
     known = rows.filter(came & ~unknown).sort(
-        "reserved_at", "began", "released_at", "pages", "prompt", "name", nulls_last=False
+        "reserved_at", "first", "released_at", "pages", "prompt", "name", nulls_last=False
     )
     stay.holds = _holds(known, stay.page_tokens)
     stay.reasons |= set(_impossible(stay.holds, stay.pool_pages))
@@ -164,7 +182,7 @@ def _sized(stay: Stay, checks: pl.DataFrame) -> pl.DataFrame:
     span = pl.col("reserved_at").is_between(stay.since, stay.last_read)
     more = checks.filter((pl.col("decode_node") == stay.node) & span)
     every = pl.concat([own, more], how="diagonal_relaxed").with_columns(
-        began=pl.coalesce("began", "reserved_at"), _row=pl.col("_row").fill_null(UNKNOWN)
+        first=pl.coalesce("first", "reserved_at"), _row=pl.col("_row").fill_null(UNKNOWN)
     )
     whole = (pl.col("reserved_tokens") + stay.page_tokens - 1) // stay.page_tokens
     prompt = pl.coalesce("decode_prompt_tokens", "prompt_tokens")

@@ -2,11 +2,12 @@
 
 A batch line names no request, so it is a witness of its own. Its figure must lie between the
 least and the most that the records add up to at that moment; where only the highest figure of
-a quarter of an hour is known, in that quarter. It says nothing about which page was whose: a
-wrong order of reuse holds as many pages as the right one. Nor does it see what no line is
-near: a hold that is moved between two lines changes no figure. Where the times of other hops
-allow the move as well (see :mod:`forensics.attribution.hops`), or no more than one figure or
-hold in a thousand is wrong, it stays unseen, and the replay names who a wrong order names.
+a quarter of an hour is known, in that quarter. Where a line gives tokens and their share, both
+together say how large the pool is. It says nothing about which page was whose: a wrong order of
+reuse holds as many pages as the right one. Nor does it see what no line is near: a hold that is
+moved between two lines changes no figure. Where the times of other hops allow the move as well
+(see :mod:`forensics.attribution.hops`), or no more than one figure or hold in a thousand is
+wrong, it stays unseen, and the replay names who a wrong order names.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 _NEAR = 100_000
 """Microseconds by which a line may be off the moment of its figure, beside coarse stamps."""
-_ROUNDING = 0.005
+_ROUNDING = 0.005_001
 """Shares of the pool are printed to two decimals."""
 MISFIT = 0.001
 """From this share of figures that differ on, the records and the engine disagree."""
@@ -77,26 +78,35 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
     last = stay.last_read
     own = told.filter((pl.col("node") == stay.node) & (pl.col("at") >= stay.since))
     own = own.filter(pl.col("at") + pl.col("lasts") <= last)
-    low, high = _said(own, stay)
-    known = own.with_columns(low=low, high=high).drop_nulls(["low", "high"])
-    if not known.height:
+    said = _said(own, stay).drop_nulls(["low", "high"])
+    if not said.height:
         return
-    least, most = _held(stay.holds, known["at"].to_numpy(), known["lasts"].to_numpy())
-    fits = (known["high"].to_numpy() >= least - 1) & (known["low"].to_numpy() <= most + 1)
-    hours = pl.DataFrame({"hour": known["at"] // HOUR, "fits": fits}).group_by("hour")
+    low, high = said["low"].to_numpy(), said["high"].to_numpy()
+    least, most = _held(stay.holds, said["at"].to_numpy(), said["lasts"].to_numpy())
+    of_pool = said["of_pool"].to_numpy()
+    fits = (high >= least - 1) & (low <= most + 1)
+    hours = pl.DataFrame({"hour": said["at"] // HOUR, "fits": fits & of_pool}).group_by("hour")
     by_hour = hours.agg(pl.col("fits").all())
     stay.hours, stay.hours_fitting = by_hour.height, int(by_hour["fits"].sum())
-    if (~fits).sum() > MISFIT * len(fits):
-        stay.reasons.add("usage_differs")
+    for reason, agrees in (("usage_differs", fits), ("pool_differs", of_pool)):
+        if (~agrees).sum() > MISFIT * len(agrees):
+            stay.reasons.add(reason)
 
 
-def _said(rows: pl.DataFrame, stay: Stay) -> tuple[pl.Series, pl.Series]:
-    """Return the least and most pages that the engine's figure of each span can mean."""
-    pages = rows["used_tokens"] / max(stay.page_tokens, 1)
-    low, high = rows["usage"] - _ROUNDING, rows["usage"] + _ROUNDING
-    share = pl.DataFrame({"p": pages, "l": low * stay.pool_pages, "h": high * stay.pool_pages})
-    both = share.select(low=pl.coalesce("p", "l"), high=pl.coalesce("p", "h"))
-    return both["low"], both["high"]
+def _said(rows: pl.DataFrame, stay: Stay) -> pl.DataFrame:
+    """Return the least and most pages that the engine's figure of each span can mean.
+
+    ``of_pool`` says whether its tokens and its share can be of a pool of this size.
+    """
+    pages = pl.col("used_tokens") / max(stay.page_tokens, 1)
+    low = (pl.col("usage") - _ROUNDING) * stay.pool_pages
+    # What is left of the pool beside whole pages counts in the engine's share.
+    high = (pl.col("usage") + _ROUNDING) * (stay.pool_pages + 1)
+    return rows.with_columns(
+        low=pl.coalesce(pages, low),
+        high=pl.coalesce(pages, high),
+        of_pool=pages.is_between(low, high).fill_null(value=True),
+    )
 
 
 def _held(holds: Holds, since: Ints, lasts: Ints) -> tuple[Ints, Ints]:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 import forensics
 
 DAY = "2026-09-01T"
@@ -89,6 +91,86 @@ def test_a_release_before_its_reservation_is_named(tmp_path):
     case = read(tmp_path, POOL, *WRITERS, odd, READER)
     assert found(case) == ({"ends_before_it_begins"}, {})
     assert tenants(case) == {*EVERYONE, "of-odd"}
+
+
+ODD = {
+    "taken after it ended": {"reserved_at": f"{DAY}03:00:00.5Z"},
+    "taken before it came": {"reserved_at": f"{DAY}00:20:00.5Z"},
+    "no time at all": {"received_at": None, "reserved_at": None, "released_at": None},
+    "given back alone": {"received_at": None, "reserved_at": None},
+}
+
+
+@pytest.mark.parametrize("times", ODD.values(), ids=ODD)
+def test_a_source_whose_times_leave_it_open_is_possible_and_said(tmp_path, times):
+    odd = hold("odd", "01:20:00.5", "01:21:00.5", **times)
+    case = read(tmp_path, POOL, *WRITERS, odd, READER)
+    reasons, pages = found(case)
+    assert reasons & {"ends_before_it_begins", "holds_not_logged", "times_differ"}
+    assert pages == {}
+    assert tenants(case) == {*EVERYONE, "of-odd"}
+    assert {t.tenant_id: t.requests for t in case.exposure().sources}["of-odd"] == 1
+
+
+@pytest.mark.parametrize("times", ODD.values(), ids=ODD)
+def test_a_reader_whose_times_leave_it_open_may_have_read_from_everyone(tmp_path, times):
+    """A start lies between its times, so that the latest alone would name nobody."""
+    late = hold("x", "02:00:00.5", "02:00:09.5", decode_prompt_tokens=512, reserved_pages=8)
+    late |= {"transferred_pages": 1} | times
+    again = POOL | {"effective_at": f"{DAY}02:30:00Z", "pool_tokens": 1_280}
+    case = read(tmp_path, POOL, *WRITERS, late, again)
+    assert found(case)[1] == {}
+    assert tenants(case) == EVERYONE
+
+
+@pytest.mark.parametrize(
+    "sign",
+    [{"reserved_pages": 2}, {"transferred_pages": 1}, {"reserved_at": f"{DAY}01:20:01.5Z"}],
+    ids=lambda sign: next(iter(sign)),
+)
+def test_a_refusal_with_a_sign_of_pages_is_none(tmp_path, sign):
+    bare = ("decode_node", "reserved_at", "released_at", "reserved_pages", "transferred_pages")
+    door = hold("odd", "01:20:00.5", "01:20:01.5", http_status=429, completion_tokens=0)
+    door |= dict.fromkeys((*bare, "decode_prompt_tokens"))
+    (tmp_path / "door").mkdir()
+    assert tenants(read(tmp_path / "door", POOL, *WRITERS, door, READER)) == EVERYONE
+    case = read(tmp_path, POOL, *WRITERS, door | sign, READER)
+    assert tenants(case) == {*EVERYONE, "of-odd"}
+    assert found(case) == ({"records_lost"}, {})
+
+
+def busy(*, hole: range = range(0), first: int = 60) -> list[dict[str, object]]:
+    """A request a minute for two hours from a minute of the day on, less those of some minutes."""
+    at = [minute for minute in range(first, first + 120) if minute not in hole]
+    return [
+        hold(f"b{n}", f"0{n // 60}:{n % 60:02}:00.5", f"0{n // 60}:{n % 60:02}:01.5") for n in at
+    ]
+
+
+STARTED = POOL | {"effective_at": f"{DAY}00:55:00Z"}
+LAST = READER | {
+    name: f"{DAY}03:10:0{n}.5Z"
+    for n, name in enumerate(("received_at", "reserved_at", "released_at"))
+}
+
+
+@pytest.mark.parametrize(
+    ("requests", "lost"),
+    [
+        (busy(), False),
+        (busy(hole=range(115, 122)), False),
+        (busy(hole=range(110, 135)), True),
+        (busy(hole=range(60, 100)), True),
+    ],
+    ids=["none", "a short one", "in the middle", "since the start"],
+)
+def test_a_stretch_without_requests_in_any_log_widens(tmp_path, requests, lost):
+    elsewhere = hold("e", "03:09:00.5", "03:09:01.5", decode_node="d2", tenant_id="elsewhere")
+    case = read(tmp_path, STARTED, *requests, elsewhere, LAST)
+    assert ("records_lost" in found(case)[0]) is lost
+    tiers = dict(case.sources.polars().select("source_tenant_id", "tier").iter_rows())
+    assert tiers.get("elsewhere") == ("not_assessable" if lost else None)
+    assert ("probable" in tiers.values()) is not lost
 
 
 def test_more_held_than_the_pool_is_named(tmp_path):

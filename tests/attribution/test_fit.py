@@ -7,6 +7,7 @@ import pytest
 
 import forensics
 from forensics import lab
+from forensics.attribution import allocators
 from forensics.lab.clock import micros, rfc3339
 from forensics.lab.plainrows import decode_row
 
@@ -149,6 +150,16 @@ def test_a_stated_allocator_that_the_engine_does_not_have_is_caught(idle, tools,
     case = forensics.read_logs(tools.write(idle, tmp_path, change))
     assert reasons(case) == {"allocator_conflict"}
     assert probable(case) == 0
+
+
+@pytest.mark.parametrize("unknown", ["engine", "disaggregated"])
+def test_a_stated_allocator_that_nothing_speaks_for_is_not_replayed(unknown):
+    """Neither figures nor times tell one order of reuse from another."""
+    facts = {"engine": "sglang", "engine_version": "0.5.19", "disaggregated": True}
+    facts |= {"page_tokens": 64, unknown: None, "allocator": "lifo"}
+    assert allocators.against(facts) == "allocator_unchecked"
+    told = {"engine": "sglang", "disaggregated": False, "engine_version": None}
+    assert allocators.against(facts | told) is None
 
 
 def test_an_unknown_allocator_leaves_co_residency(idle, tools, tmp_path):

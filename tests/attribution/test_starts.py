@@ -67,6 +67,25 @@ def test_a_changed_setting_is_a_start(tmp_path):
     assert sources(tmp_path, *lines) == ["new"]
 
 
+def test_what_was_said_before_a_shorter_record_still_counts(tmp_path):
+    """A snapshot that leaves settings out stands between two starts that differ in one of them."""
+    between = start("01:30:00", 900, config={"quantization": "fp8"})
+    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
+    lines = (start("00:00:00", 900, **FULL), OLD, between, start("02:00:00", 900, **other))
+    assert sources(tmp_path, *lines, NEW, READER) == ["new"]
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_record_that_may_be_of_a_start_is_said_unless_a_request_outlived_it(tmp_path, held):
+    times = {"reserved_at": f"{DAY}01:00:00Z", "released_at": f"{DAY}02:30:00Z"} if held else {}
+    logs = tmp_path / "logs.ndjson"
+    lines = (start("00:00:00", 900), OLD | times, start("02:00:00", 900), NEW, READER)
+    logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (stay,) = forensics.read_logs(logs).analysis.attribution.stays
+    assert ("start_unsure" in stay.reasons) is not held
+    assert "outlived_a_start" not in stay.reasons
+
+
 def test_a_first_record_behind_a_request_is_no_start(tmp_path):
     assert sources(tmp_path, OLD, start("02:00:00", 900), NEW, READER) == ["new", "old"]
 

@@ -12,6 +12,7 @@ from forensics.clock import Clocks
 SECOND = 1_000_000
 START = 1_788_220_800 * SECOND
 PAGE = 64
+POOL = 100
 
 
 def holds(moved: int = 0) -> Holds:
@@ -26,15 +27,15 @@ def holds(moved: int = 0) -> Holds:
 
 
 def stay(moved: int = 0) -> Stay:
-    rows = pl.DataFrame({"tier": ["probable"], "began": [START + 3_600 * SECOND]})
-    return Stay("d", START - SECOND, rows, 1_000, PAGE, "sorted-sweep", holds=holds(moved))
+    rows = pl.DataFrame({"tier": ["probable"], "last": [START + 3_600 * SECOND]})
+    return Stay("d", START - SECOND, rows, POOL, PAGE, "sorted-sweep", holds=holds(moved))
 
 
 def lines(*, lone: bool) -> pl.DataFrame:
     """Return what batch lines say: ten pages in use, five seconds after each minute."""
     at = [START + (60 * minute + 5) * SECOND for minute in range(40)]
     frame = pl.DataFrame({"node": "d", "hop": "decode", "at": at, "used_tokens": 10 * PAGE})
-    frame = frame.with_columns(naive=False, source_node=pl.lit("d"), usage=pl.lit(0.01))
+    frame = frame.with_columns(naive=False, source_node=pl.lit("d"), usage=pl.lit(0.1))
     if lone:
         return frame
     quarter = usage.QUARTER
@@ -65,6 +66,16 @@ def test_the_highest_figure_of_a_quarter_does_not_see_it():
     assert not checked.reasons
 
 
+@pytest.mark.parametrize("lone", [True, False])
+@pytest.mark.parametrize("pool", [90, 110])
+def test_a_pool_of_another_size_is_seen_by_tokens_and_their_share(lone, pool):
+    checked = stay()
+    checked.pool_pages = pool
+    usage.check(checked, told(lines(lone=lone)))
+    assert checked.reasons == {"pool_differs"}
+    assert (checked.hours, checked.hours_fitting) == (1, 0)
+
+
 def test_figures_are_the_same_however_the_lines_are_split():
     frame = lines(lone=True)
     more = frame.with_columns(pl.col("at") + SECOND, pl.col("used_tokens") - 1)
@@ -87,10 +98,10 @@ def requests(count: int = 100, **more: object) -> pl.DataFrame:
     ).with_columns(**more)
 
 
-def one(name: str, by: int) -> dict[str, pl.Expr]:
-    """Move one request of many by some seconds."""
-    first = pl.int_range(pl.len()) == 0
-    return {name: pl.when(first).then(pl.col(name) + by * SECOND).otherwise(name)}
+def some(name: str, by: int, every: int = 1_000_000) -> dict[str, pl.Expr]:
+    """Move one request of so many by some seconds."""
+    moved = pl.int_range(pl.len()) % every == 0
+    return {name: pl.when(moved).then(pl.col(name) + by * SECOND).otherwise(name)}
 
 
 def test_times_that_can_be_true_contradict_nothing():
@@ -106,13 +117,32 @@ def test_clocks_that_are_apart_contradict_nothing():
 
 @pytest.mark.parametrize(("name", "by"), [("reserved_at", -5), ("released_at", 5)])
 def test_a_hold_before_or_after_its_request_contradicts(name, by):
-    assert hops.contradicted(requests(**one(name, by)))
+    assert hops.contradicted(requests(**some(name, by)))
+
+
+HOLD = ("reserved_at", "released_at")
+
+
+@pytest.mark.parametrize("every", [50, 20, 5, 2])
+@pytest.mark.parametrize("by", [-60, 60])
+def test_holds_that_moved_contradict_however_many_they_are(every, by):
+    moved = {key: value for name in HOLD for key, value in some(name, by, every).items()}
+    assert hops.contradicted(requests(**moved))
+
+
+@pytest.mark.parametrize(("known", "by"), [("received_at", -60), ("finished_at", 60)])
+def test_times_of_one_kind_alone_are_held_against_each_other(known, by):
+    moved = {key: value for name in HOLD for key, value in some(name, by, 10).items()}
+    (other,) = {"received_at", "finished_at"} - {known}
+    unknown = {other: pl.lit(None, dtype=pl.Int64)}
+    assert hops.contradicted(requests(**moved).with_columns(**unknown))
+    assert not hops.contradicted(requests().with_columns(**unknown))
 
 
 def test_an_answer_that_did_not_end_of_itself_may_hold_pages_for_longer():
     left = {"finish_reason": pl.lit("abort")}
-    assert not hops.contradicted(requests(**one("released_at", 5), **left))
+    assert not hops.contradicted(requests(**some("released_at", 5), **left))
 
 
 def test_one_among_very_many_does_not_count():
-    assert not hops.contradicted(requests(5_000, **one("released_at", 5)))
+    assert not hops.contradicted(requests(5_000, **some("released_at", 5)))

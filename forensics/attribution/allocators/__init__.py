@@ -35,3 +35,20 @@ def expected(facts: Mapping[str, object]) -> str | None:
     if facts["disaggregated"] and not old:
         return sorted_sweep.NAME
     return fifo.NAME if facts["page_tokens"] == 1 else lifo.NAME
+
+
+def against(facts: Mapping[str, object]) -> str | None:
+    """Return the reason why an engine's pages are not replayed by a strategy, or None.
+
+    A strategy that is stated is believed where the engine is known to have it: no figure of an
+    engine tells one order of reuse from another.
+
+    Args:
+        facts: those of :func:`expected`, and ``allocator`` where one is stated.
+    """
+    own, stated = expected(facts), facts["allocator"] or None
+    if named(str(stated or own)).replay is None:
+        return "allocator_unknown"
+    if own is None:
+        return "allocator_unchecked"
+    return "allocator_conflict" if stated not in (None, own) else None

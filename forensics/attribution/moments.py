@@ -1,0 +1,61 @@
+"""When a request may have taken pages: one moment where that was logged, a span where it was not.
+
+Decode logs when it took pages. Where it did not, or where that is against another time of the
+same request, nobody knows which of its times is right: it may have been at any moment from
+the first of them to the last. A request of which no log has a time may have run at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import polars as pl
+
+from forensics.boots import BEGINNING, END
+
+OTHER_CLOCK = 1_000_000
+"""Microseconds by which a stamp of another clock may be later though the moment was not."""
+_SLACK = 2 * OTHER_CLOCK
+"""Stamps of two clocks, one of them in whole seconds, may be so far apart."""
+TIMES = ("reserved_at", "handed_off_at", "received_at", "released_at", "finished_at")
+
+
+def first(columns: Collection[str], side: str = "decode") -> pl.Expr:
+    """Return the first moment at which a request may have taken pages of one side.
+
+    Args:
+        columns: of the frame; times that are not among them are not known.
+        side: ``decode`` or ``prefill``.
+    """
+    earliest = pl.min_horizontal(_known(columns, side)).fill_null(BEGINNING)
+    return pl.when(sure(columns, side)).then("reserved_at").otherwise(earliest).cast(pl.Int64)
+
+
+def last(columns: Collection[str], side: str = "decode") -> pl.Expr:
+    """Return the last moment at which a request may have taken pages; see :func:`first`."""
+    latest = pl.max_horizontal(_known(columns, side)).fill_null(END)
+    return pl.when(sure(columns, side)).then("reserved_at").otherwise(latest).cast(pl.Int64)
+
+
+def sure(columns: Collection[str], side: str = "decode") -> pl.Expr:
+    """Say where the moment was logged, and no other time of the request is against it."""
+    if side != "decode" or "reserved_at" not in columns:
+        return pl.lit(value=False)
+    taken = pl.col("reserved_at")
+    against = [taken < pl.col(name) - _SLACK for name in ("received_at",) if name in columns]
+    against += [taken > pl.col(name) for name in ("released_at",) if name in columns]
+    against += [taken > pl.col(name) + _SLACK for name in ("finished_at",) if name in columns]
+    wrong = pl.any_horizontal(value.fill_null(value=False) for value in against)
+    return taken.is_not_null() & ~wrong if against else taken.is_not_null()
+
+
+def timeless(columns: Collection[str], side: str = "decode") -> pl.Expr:
+    """Say where no log has any time of a request."""
+    return pl.all_horizontal(time.is_null() for time in _known(columns, side))
+
+
+def _known(columns: Collection[str], side: str) -> list[pl.Expr]:
+    """Return the times that bound the moment: prefill does not know when decode took pages."""
+    names = TIMES if side == "decode" else ("handed_off_at", "received_at", "finished_at")
+    never = pl.lit(None, dtype=pl.Int64)
+    return [never, *(pl.col(name) for name in names if name in columns)]
