@@ -9,6 +9,7 @@ import polars as pl
 from forensics.analysis import Analysis
 from forensics.attribution.coresidency import unattributed
 from forensics.coverage.counters import short
+from forensics.coverage.quiet import quiet
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
 from forensics.sources.otlp import SAMPLED
@@ -50,7 +51,8 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
         yield Limitation("tenant_unknown", sentence)
     nowhere = unattributed(rows)
     if nowhere:
-        sentence = f"{nowhere:,} affected responses name no decode rank: they have no sources here."
+        sentence = f"{count(nowhere, 'affected response')} with no known decode rank: whose data "
+        sentence += "their decode pages held is not listed."
         yield Limitation("decode_rank_unknown", sentence)
     uncounted = affected["transferred_pages"].null_count()
     if uncounted:
@@ -63,6 +65,13 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
         )
         sentence += "those records would show is not known."
         yield Limitation("numbers_skipped", sentence)
+    untold = quiet(analysis.coverage.hours).untold
+    if untold:
+        sentence = (
+            f"{count(untold, 'hour')} without a record of any log, amid hours that have some: "
+        )
+        sentence += "too few records an hour to tell whether any was lost."
+        yield Limitation("hours_untold", sentence)
     lacking = short(analysis.counted)
     if lacking:
         sentence = f"Servers counted {count(lacking, 'request')} more than their logs hold; which "

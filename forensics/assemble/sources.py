@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.attribution.reasons import REASONS
 from forensics.attribution.stays import Stay
+from forensics.direction import receives
 from forensics.exposure import stamp
+from forensics.schema import AFFECTED_TIERS
 from forensics.wording import count
 
 OWNERS = 25
@@ -34,7 +38,7 @@ def _rank(stay: Stay) -> doc.SourceRank:
         requests=stay.rows.height,
         responses=stay.responses,
         allocator=stay.allocator or "unknown",
-        result="modelled" if stay.replays else "co-residency only",
+        result=_result(stay),
         replays=stay.replays,
         hours=stay.hours,
         hours_fitting=stay.hours_fitting,
@@ -42,12 +46,25 @@ def _rank(stay: Stay) -> doc.SourceRank:
     )
 
 
+def _result(stay: Stay) -> Literal["modelled", "modelled, unchecked", "co-residency only"]:
+    if not stay.replays:
+        return "co-residency only"
+    return "modelled" if stay.hours else "modelled, unchecked"
+
+
 def _sentence(analysis: Analysis) -> str:
+    """Say how many responses the model covers, how it was checked, and who has no source."""
+    return " ".join(part for part in (_covered(analysis), _without(analysis)) if part)
+
+
+def _covered(analysis: Analysis) -> str:
     """Say how many responses the model covers, and how its figures were checked."""
     stays = analysis.attribution.stays
     total = sum(stay.responses for stay in stays)
+    if analysis.incident.trigger.mechanism != "read":
+        return "Only a fault that reads is modelled; sources are by co-residency alone."
     if not total:
-        return "No affected response names a decode rank: there is nothing to look back from."
+        return "There is no affected response with a known decode rank to look back from."
     modelled = [stay for stay in stays if stay.replays]
     if not modelled:
         return (
@@ -57,18 +74,41 @@ def _sentence(analysis: Analysis) -> str:
     named = analysis.attribution.named
     own = named.drop_nulls("owner")["reader"].n_unique()
     covered = sum(stay.responses for stay in modelled)
-    hours, fitting = (sum(getattr(s, n) for s in modelled) for n in ("hours", "hours_fitting"))
-    checked = (
-        f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
-        if hours
-        else "no figures of the engine's own are there to check it by"
-    )
     return (
         f"Modelled: the reuse of pages was replayed for {covered:,} of "
         f"{count(total, 'affected response')}; {count(own, 'response')} read pages that the model "
         "names a request for, the others only pages that were never used since the start; "
-        f"{checked}."
+        f"{_checked(modelled)}."
     )
+
+
+def _checked(modelled: list[Stay]) -> str:
+    """Say by how many figures the model was checked, and for how many ranks by none."""
+    hours, fitting = (sum(getattr(s, n) for s in modelled) for n in ("hours", "hours_fitting"))
+    if not hours:
+        return "no figures of the engine's own are there to check it by"
+    said = f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
+    none = sum(not stay.hours for stay in modelled)
+    return said + (f", and none are there for {count(none, 'rank')}" if none else "")
+
+
+def _without(analysis: Analysis) -> str:
+    """Count the affected responses of whose decode pages no source is listed, by what is known."""
+    mechanism = analysis.incident.trigger.mechanism
+    rows = analysis.requests.filter(pl.col("tier").is_in(AFFECTED_TIERS) & receives(mechanism))
+    key = ["request_id", "attempt"]
+    listed = analysis.pairs.filter(pl.col("origin") == "decode").select(key).unique()
+    bare = rows.join(listed, on=key, how="anti", nulls_equal=True)
+    nowhere = bare["decode_node"].null_count()
+    told = (
+        (nowhere, "of a decode rank that no log names"),
+        (bare.height - nowhere, "of a rank on which nobody is known to have run before"),
+    )
+    parts = [f"{number:,} {where}" for number, where in told if number]
+    if not parts:
+        return ""
+    number = count(bare.height, "affected response")
+    return f"No source is listed for the decode pages of {number}: {', '.join(parts)}."
 
 
 def _example(analysis: Analysis) -> doc.OwnedPages | None:

@@ -11,7 +11,8 @@ class SourceRank(Struct, frozen=True):
     """One decode rank from a start to the next that has affected responses.
 
     ``replays`` is 0 where it was not replayed, for ``reasons``; ``hours`` with figures of the
-    engine's own, ``hours_fitting`` in which the replayed occupancy agrees with them.
+    engine's own, ``hours_fitting`` in which the replayed occupancy agrees with them: without any,
+    nothing tells whether the replay fits.
     """
 
     node: str
@@ -19,7 +20,7 @@ class SourceRank(Struct, frozen=True):
     requests: int
     responses: int
     allocator: str
-    result: Literal["modelled", "co-residency only"]
+    result: Literal["modelled", "modelled, unchecked", "co-residency only"]
     replays: int
     hours: int
     hours_fitting: int

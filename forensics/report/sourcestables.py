@@ -11,7 +11,7 @@ _RESPONSES: Final = count("Affected responses", "responses")
 SPECS: Final = (
     Spec(
         "source_ranks",
-        "Decode ranks with affected responses: modelled, or by co-residency only and why",
+        "Decode ranks with affected responses: modelled, checked or not, or by co-residency only",
         lambda exposure: exposure.attribution.ranks,
         (
             Column("Node", "node", "id"),
@@ -25,7 +25,7 @@ SPECS: Final = (
             count("Hours that agree", "hours_fitting"),
             Column("Not modelled because", "reasons", "words"),
         ),
-        empty="No affected response names a decode rank.",
+        empty="No decode rank was looked back on: the sentence above says why.",
     ),
     Spec(
         "lookback",
@@ -37,7 +37,7 @@ SPECS: Final = (
             count("Tenants, most", "most_tenants"),
             _RESPONSES,
         ),
-        empty="No affected response names a decode rank.",
+        empty="No affected response with a known decode rank.",
     ),
     Spec(
         "page_owners",

@@ -5,6 +5,7 @@ import json
 import polars as pl
 import pytest
 
+import forensics
 from forensics.cli import run
 from forensics.errors import Exit
 from forensics.report import sourceschart
@@ -19,9 +20,24 @@ def section(idle_case):
 def test_ranks_and_responses_are_all_there(section, idle_case):
     affected = idle_case.affected.polars().height
     assert sum(rank.responses for rank in section.ranks) == affected
-    assert all(rank.result == "modelled" and rank.since for rank in section.ranks)
+    assert all(rank.result == "modelled, unchecked" and rank.since for rank in section.ranks)
     assert f"replayed for {affected} of {affected} affected responses" in section.sentence
     assert "no figures of the engine's own" in section.sentence
+
+
+def test_a_response_without_a_source_is_said(tmp_path):
+    """One on a rank on which nobody ran, one of a rank that no log names; then none at all."""
+    row = {"received_at": "2026-09-01T04:00:00Z", "http_status": 200, "completion_tokens": 3}
+    row |= {"reserved_pages": 9, "transferred_pages": 1, "tenant_id": "own"}
+    lone = json.dumps(row | {"request_id": "x", "decode_node": "d1"})
+    astray = json.dumps(row | {"request_id": "y", "received_at": "2026-09-01T05:00:00Z"})
+    (tmp_path / "both.ndjson").write_text(f"{lone}\n{astray}\n")
+    said = forensics.read_logs(tmp_path / "both.ndjson").exposure().attribution.sentence
+    assert "No source is listed for the decode pages of 2 affected responses: 1 of a d" in said
+    assert "1 of a rank on which nobody is known to have run before." in said
+    (tmp_path / "one.ndjson").write_text(f"{astray}\n")
+    said = forensics.read_logs(tmp_path / "one.ndjson").exposure().attribution.sentence
+    assert "no affected response with a known decode rank" in said
 
 
 def test_the_circle_widens_as_one_looks_back(section):
