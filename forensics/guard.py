@@ -8,14 +8,17 @@ written then. Messages name table, column and count, never a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import polars as pl
 
 from forensics.errors import PrivacyError
 from forensics.fields import HARMLESS, Field, Rule, identifier, named
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(frozen=True)
@@ -49,26 +52,42 @@ def checked(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
     missing = len(declared.dtypes.keys() - set(frame.columns))
     if missing:
         raise PrivacyError(f"{declared.name}: {missing} of its columns are missing")
-    for field in declared.fields:
-        if field.fits is not None and _misfits(frame, field, field.fits, distinct=True):
-            count = _misfits(frame, field, field.fits, distinct=False)
-            where = f"{declared.name}: {count} value(s) of column {field.name}"
+    ruled = [field for field in declared.fields if _has_texts(frame, field)]
+    alone = [field for field in ruled if field.beside is None]
+    texts = frame.select(_doubted(field).unique().implode().alias(field.name) for field in alone)
+    wrong = misfits_by({f.name: (texts[f.name][0], f.fits) for f in alone if f.fits is not None})
+    for field in ruled:
+        if field.name in wrong or (
+            field.beside is not None and _misfits(_each_once(frame, field), field)
+        ):
+            where = f"{declared.name}: {_misfits(frame, field)} value(s) of column {field.name}"
             raise PrivacyError(f"{where} are none that it may hold")
     return frame
 
 
-def _misfits(frame: pl.DataFrame, field: Field, fits: Rule, *, distinct: bool) -> int:
-    """Count the texts of a column that do not fit; of equal ones, one is asked for."""
-    texts = frame.select(field.name, *([] if field.beside is None else [field.beside]))
-    if isinstance(field.dtype, pl.List):
-        texts = texts.explode(field.name)
-    if fits in (identifier, named):
-        texts = texts.filter(~pl.col(field.name).str.contains(HARMLESS))
-    if texts[field.name].null_count() == texts.height:
-        return 0
-    if distinct:
-        texts = texts.unique()
-    return int(texts.select((~fits(pl.col(field.name))).sum()).item() or 0)
+def _has_texts(frame: pl.DataFrame, field: Field) -> bool:
+    return field.fits is not None and frame[field.name].null_count() < frame.height
+
+
+def _each_once(frame: pl.DataFrame, field: Field) -> pl.DataFrame:
+    return frame.select(field.name, field.beside).unique()
+
+
+def _misfits(frame: pl.DataFrame, field: Field) -> int:
+    """Count the texts of a column that do not fit."""
+    misfit = field.fits(_texts(field)).not_() if field.fits else pl.lit(value=False)
+    return int(frame.select(misfit.sum()).item() or 0)
+
+
+def _doubted(field: Field) -> pl.Expr:
+    texts = _texts(field)
+    harmless = field.fits in (identifier, named)
+    return texts.filter(~texts.str.contains(HARMLESS)) if harmless else texts
+
+
+def _texts(field: Field) -> pl.Expr:
+    texts = pl.col(field.name)
+    return texts.explode() if isinstance(field.dtype, pl.List) else texts
 
 
 def shaped(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
@@ -91,5 +110,19 @@ def shaped(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
 
 def misfits(texts: Iterable[str], rule: Rule) -> int:
     """Return how many of some texts a rule does not let pass."""
-    values = pl.DataFrame({"text": pl.Series(list(texts), dtype=pl.String)})
-    return int(values.select((~rule(pl.col("text"))).sum()).item() or 0)
+    return misfits_by({None: (texts, rule)}).get(None, 0)
+
+
+def misfits_by(asked: Mapping[_Key, tuple[Iterable[str], Rule]]) -> dict[_Key, int]:
+    """Return how many of some texts do not fit their rule, where any does not.
+
+    All are asked in one go: most are few, and each question has a price of its own.
+    """
+    columns = [(_column(texts), rule) for texts, rule in asked.values()]
+    counts = [(~rule(pl.lit(c))).sum().alias(f"{n}") for n, (c, rule) in enumerate(columns)]
+    found = pl.select(counts).row(0) if counts else ()
+    return {key: count for key, count in zip(asked, found, strict=True) if count}
+
+
+def _column(texts: Iterable[str]) -> pl.Series:
+    return texts if isinstance(texts, pl.Series) else pl.Series(list(texts), dtype=pl.String)

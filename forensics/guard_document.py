@@ -20,7 +20,7 @@ from forensics.declared import COMPARED, REASON_CODES, SEEN_HOPS
 from forensics.errors import PrivacyError
 from forensics.exposure import Exposure
 from forensics.fields import Rule
-from forensics.guard import misfits
+from forensics.guard import misfits_by
 from forensics.schema import CONFIG_KEYS, MECHANISMS, POPULATIONS, RUNGS, TIERS
 
 _PROBES = "probe or warm-up"
@@ -51,6 +51,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("Case", "title"): _stated,
     ("Case", "supersedes"): _stated,
     ("Case", "parameters_sha256"): fields.matching("(?:[0-9a-f]{64})?"),
+    ("Case", "as_of"): fields.DAY,
     ("Scope", "models"): _stated,
     ("Scope", "window_start"): fields.STAMP,
     ("Scope", "window_end"): fields.STAMP,
@@ -211,12 +212,12 @@ def checked_document(document: Exposure) -> Exposure:
     found: dict[tuple[str, str], set[str]] = {}
     for where, text in _texts(document):
         found.setdefault(where, set()).add(text)
-    for where, texts in found.items():
-        count = misfits(texts, _literal(*where) or RULES.get(where, fields.sentence))
-        if count:
-            raise PrivacyError(
-                f"report.json: {count} value(s) of {'.'.join(where)} are none that it may hold"
-            )
+    rules = {where: _literal(*where) or RULES.get(where, fields.sentence) for where in found}
+    wrong = misfits_by({where: (texts, rules[where]) for where, texts in found.items()})
+    for where, count in wrong.items():
+        raise PrivacyError(
+            f"report.json: {count} value(s) of {'.'.join(where)} are none that it may hold"
+        )
     return document
 
 

@@ -14,8 +14,7 @@ from msgspec import Struct
 from forensics import fields
 from forensics._version import __version__
 from forensics.errors import PrivacyError, VerificationError
-from forensics.fields import Rule
-from forensics.guard import misfits
+from forensics.guard import misfits_by
 from forensics.sources.evidence_set import RawLog
 from forensics.sources.parsed import Unread
 from forensics.sources.reading import FileFacts, Reading
@@ -157,17 +156,20 @@ def _nodes(ledger: Ledger) -> list[str]:
 
 def _check(ledger: Ledger) -> None:
     """Hold the ledger's texts against their rules; names of files are the user's own."""
-    rules: list[tuple[str, Rule, list[str]]] = [
-        ("names", fields.place, list(ledger.names)),
-        ("node", fields.identifier, _nodes(ledger)),
-        ("format", fields.phrase, [ledger.format] if ledger.format else []),
-        ("detected_by", fields.phrase, ledger.detected_by.split(INSIDE) if ledger.format else []),
-        ("shape", fields.shape, [ledger.shape]),
-        ("ignored", fields.phrase, [*ledger.ignored, *ledger.notes]),
-        ("unread", fields.phrase, sorted({reason for _, _, reason in ledger.unread})),
-        ("bad_values", fields.column, list(ledger.bad_values)),
-    ]
-    for field, rule, texts in rules:
-        count = misfits(texts, rule)
-        if count:
-            raise PrivacyError(f"ledger: {count} text(s) of {field} are none that it may hold")
+    wrong = misfits_by(
+        {
+            "names": (ledger.names, fields.place),
+            "node": (_nodes(ledger), fields.identifier),
+            "format": ([ledger.format] if ledger.format else [], fields.phrase),
+            "detected_by": (
+                ledger.detected_by.split(INSIDE) if ledger.format else [],
+                fields.phrase,
+            ),
+            "shape": ([ledger.shape], fields.shape),
+            "ignored": ([*ledger.ignored, *ledger.notes], fields.phrase),
+            "unread": (sorted({reason for _, _, reason in ledger.unread}), fields.phrase),
+            "bad_values": (ledger.bad_values, fields.column),
+        }
+    )
+    for field, count in wrong.items():
+        raise PrivacyError(f"ledger: {count} text(s) of {field} are none that it may hold")
