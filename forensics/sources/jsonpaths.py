@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -68,8 +69,14 @@ def struct(node: Tree, of: Callable[[str, Tree | Leaf], Any]) -> type[Struct]:
 
     Keys may be any text, so they cannot be the names of the fields.
     """
-    fields = [(f"f{at}", of(key, inner), None) for at, (key, inner) in enumerate(node.items())]
-    rename = {f"f{at}": key for at, key in enumerate(node)}
+    return _row(tuple(node), tuple(of(key, inner) for key, inner in node.items()))
+
+
+@lru_cache(maxsize=512)
+def _row(keys: tuple[str, ...], types: tuple[Any, ...]) -> type[Struct]:
+    # Kept: to make one costs more than to read a thousand lines, and each file asks for it.
+    fields = [(f"f{at}", expected, None) for at, expected in enumerate(types)]
+    rename = {f"f{at}": key for at, key in enumerate(keys)}
     return msgspec.defstruct("Row", fields, rename=rename, gc=False)
 
 
