@@ -53,6 +53,7 @@ def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any
                     "variants": made.variants,
                     "rows_without_tenant": made.unnamed,
                     "packets_without_contact": made.without_contact,
+                    "ids_in_id_fields_alone": made.in_id_fields,
                 },
                 indent=2,
             )
@@ -60,6 +61,9 @@ def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any
     say(made, err=True)
     if made.unnamed:
         say(f"incomplete: {made.unnamed:,} x no packet: tenant not known", err=True)
+    if made.in_id_fields:
+        few = f"{made.in_id_fields:,} ids that could be any word or number"
+        say(f"search of packets: {few}: looked for in fields of ids alone", err=True)
     if made.uncompared:
         say("public summary: not compared with the revision before; see --previous", err=True)
     say(f"key of the pseudonyms: {made.key}", err=True)

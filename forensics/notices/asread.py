@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +15,11 @@ import msgspec
 from forensics import declared
 from forensics.notices.fixed import FACTS
 from forensics.notices.markdown import unescaped
+from forensics.notices.plaintext import without_tags
 
 _COLUMNS = tuple(declared.NOTICE_REQUESTS.dtypes)
+_ENDS = re.compile(r"[\0\n|]|: ")
+_TAG = re.compile(r"<[^>]*>")
 _APART = "\0"
 """Between fields, so that no phrase goes on from one to the next."""
 
@@ -26,6 +30,12 @@ class AsRead:
 
     text: str
     requests: frozenset[str] = frozenset()
+    parts: str = ""
+    """The same with a mark between cells, elements and values; of what is no table of values."""
+
+    def fields(self) -> set[str]:
+        """Return what stands alone in a cell, an element or a value."""
+        return {piece.strip() for piece in _ENDS.split(self.parts or self.text)}
 
 
 def as_read(name: str, data: bytes) -> AsRead:
@@ -42,7 +52,11 @@ def as_read(name: str, data: bytes) -> AsRead:
     if name.endswith(".json"):
         return AsRead(_APART.join(_values(msgspec.json.decode(text))))
     shown = html.unescape(text)
-    return AsRead(unescaped(shown) if name.endswith(".md") else shown)
+    whole = unescaped(shown) if name.endswith(".md") else shown
+    # An id can be split by tags, and stand in one.
+    bare = without_tags(text)
+    parts = unescaped(bare) if name.endswith(".md") else html.unescape(_TAG.sub(_APART, text))
+    return AsRead(_APART.join((whole, bare)), parts=parts)
 
 
 def _table(text: str) -> AsRead:

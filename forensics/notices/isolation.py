@@ -1,9 +1,12 @@
 """No packet may hold what is another tenant's: every file is searched before it is written.
 
 All identifiers of the report go into one table, once; each packet is looked up there, so the
-work grows with the size of the packets alone. An id that could be any word (a tenant called
-``1`` or ``the``) is looked for in the fields that hold ids, where it can be nothing else; one
-that is unlike a word of the package's own texts also in all text, wherever that is from.
+work grows with the size of the packets alone. Where an id is looked for depends on what else
+it could be. One that is unlike a word of the package's own texts is looked for in all text,
+wherever that is from. A short one with a letter in it, such as ``acme``, is looked for where it
+stands alone: in a cell, an element or a value. One that could be any word or number, such as
+``the`` or ``1``, is looked for in the fields that hold ids, where it can be nothing else; how
+many these are is said.
 """
 
 from __future__ import annotations
@@ -17,16 +20,24 @@ import polars as pl
 
 from forensics.declared import TOLD
 from forensics.errors import PrivacyError
-from forensics.notices.asread import as_read
+from forensics.notices.asread import AsRead, as_read
 from forensics.notices.facts import NO_ID
 from forensics.notices.finished import Finished
 from forensics.notices.phrases import Phrases, core
+from forensics.shown import visible
 
 _NUMBER: Final = re.compile(r"[\d.,:tz+ -]+")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d")
 _LEAST: Final = 8
+_LEAST_ALONE: Final = 2
 _LEAST_DIGITS: Final = 10
 _IDS: Final = ("request_id", "prefill_request_id", "transfer_id")
+GENERATED: Final = (
+    *("UTC", "true", "false", "yes", "no", "none", "not known", "not shown", "not listed"),
+    *("the first record", "the last record", "confirmed", "probable", "possible"),
+    *("not assessable", "all in the logs"),
+)
+"""What the package writes into a packet besides its fixed texts: words that are no id."""
 Owners = frozenset[str | None]
 
 
@@ -51,13 +62,20 @@ class Isolation:
         stated: Mapping[str, str] | None = None,
         same: bytes = b"",
     ) -> None:
-        self._same, self._of_request = same, owners
+        # CSV writes out what cannot be seen.
+        self._same, self._of_request = same, {visible(one): of for one, of in owners.items()}
+        self._of_request |= owners
         known = _Known()
         known.add_all(owners, names)
         for tenant, several in contacts.items():
             for contact in several:
                 known.add_contact(contact, tenant)
-        self._of_phrase = _not_in("\0".join(fixed), known.owners)
+        said = "\0".join(fixed)
+        self._of_phrase = _not_in(said, known.owners)
+        casual = "\0".join((said, *(stated or {}).values(), *GENERATED))
+        self._alone = _not_in(casual, known.short)
+        self.in_id_fields = known.total - len(self._of_phrase.keys() & known.owners.keys())
+        self.in_id_fields -= len(self._alone)
         for tenant, name in names.items():
             for own in (name, *(f"{name}-{told}" for told in TOLD)):
                 self._of_phrase[own] = frozenset({tenant})
@@ -84,8 +102,15 @@ class Isolation:
             for phrase in self._phrases.found(read.text):
                 if tenant not in self._of_phrase[phrase]:
                     raise _foreign(notice, self._place(phrase) or name)
+            if self._alone and self._alone_in(read, tenant):
+                raise _foreign(notice, name)
         if msgspec.json.decode(files["facts.json"])["account"] != tenant:
             raise _foreign(notice, "facts.json")
+
+    def _alone_in(self, read: AsRead, tenant: str) -> bool:
+        """Say whether a short id of somebody else stands alone somewhere."""
+        known = self._alone.keys() & set(map(core, read.fields()))
+        return any(tenant not in self._alone[one] for one in known)
 
     def _place(self, phrase: str) -> str | None:
         """Return which text of the case a phrase stands in."""
@@ -97,14 +122,24 @@ class _Known:
 
     def __init__(self) -> None:
         self.owners: dict[str, Owners] = {}
+        self.short: dict[str, Owners] = {}
+        self.total = 0
+        """Different ids of requests and tenants."""
 
     def add_all(self, requests: Mapping[str, Owners], names: Iterable[str]) -> None:
         """Add the ids of requests and of all tenants, those without a packet as well."""
         for request, owners in requests.items():
-            self._add(request, owners, unlike)
+            self._add_id(request, owners)
         tenants = {tenant for owners in requests.values() for tenant in owners}
         for tenant in {*tenants, *names} - {None}:
-            self._add(tenant or "", frozenset({tenant}), unlike)
+            self._add_id(tenant or "", frozenset({tenant}))
+        self.total = len({core(one) or one for one in (*requests, *tenants, *names) if one})
+
+    def _add_id(self, text: str, owners: Owners) -> None:
+        found = core(text)
+        self._add(text, owners, unlike)
+        if not unlike(found) and len(found) >= _LEAST_ALONE and not _NUMBER.fullmatch(found):
+            self.short[found] = self.short.get(found, frozenset()) | owners
 
     def add_contact(self, contact: str, tenant: str) -> None:
         """Add a contact as a whole, and the addresses in it."""

@@ -35,6 +35,7 @@ NEVER: Final = Published()
 
 class _Before(Struct, frozen=True):
     case_id: str
+    revision: int = 0
     published: Published = Published()
 
 
@@ -48,7 +49,7 @@ def published(folder: Path | None, exposure: Exposure) -> Published:
     Raises:
         NoInputError: there are no notices.
         VerificationError: their manifest is not what was written.
-        UsageError: they are of another case.
+        UsageError: they are of another case, or of a later revision.
     """
     if folder is None:
         return NEVER
@@ -59,4 +60,6 @@ def published(folder: Path | None, exposure: Exposure) -> Published:
     before = msgspec.json.decode(sealed.manifest or b"", type=_Before)
     if before.case_id != exposure.case.id:
         raise UsageError(f"{folder}: notices of another case")
+    if before.revision > exposure.case.revision:
+        raise UsageError(f"{folder}: notices of a later revision, {before.revision}")
     return before.published

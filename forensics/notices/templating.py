@@ -139,8 +139,15 @@ def _plain(tree: nodes.Template, where: str) -> None:
             raise UsageError(f"{place}: a template may not use {type(node).__name__.lower()}")
         if isinstance(node, nodes.Name):
             _known(node.name, VALUES | looped, place)
+        if isinstance(node, nodes.Output) and any(part.find(nodes.Const) for part in _shown(node)):
+            raise UsageError(f"{place}: a template may not show a text of its own as a value")
         if isinstance(node, nodes.Getattr):
             _known(node.attr, PARTS, place)
+
+
+def _shown(node: nodes.Output) -> list[nodes.Node]:
+    """Return what is shown besides the template's own text; a constant is wrapped to be found."""
+    return [nodes.Tuple([one], "load") for one in node.nodes]
 
 
 def _known(name: str, known: frozenset[str], place: str) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forensics.errors import UsageError
+from forensics.notices.plaintext import as_words
 
 FILE: Final = "wording.toml"
 PLACEHOLDERS: Final = frozenset(
@@ -70,14 +71,14 @@ def wording(folder: Path | None = None) -> Wording:
 
 
 def refuse_phrases(text: str, banned: set[str], where: str) -> None:
-    """Raise where a text holds a banned phrase.
+    """Raise where a reader of a text sees a banned phrase, however it is marked up.
 
     Raises:
         UsageError: it does.
     """
-    plain = " ".join(text.split())
+    plain = as_words(text)
     for phrase in sorted(banned):
-        if re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", plain, re.IGNORECASE):
+        if re.search(rf"(?<!\w){re.escape(as_words(phrase))}(?!\w)", plain):
             raise UsageError(f"{where}: holds the banned phrase {phrase!r}")
 
 

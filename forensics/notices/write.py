@@ -17,7 +17,6 @@ from forensics.encode import text_pieces
 from forensics.errors import UsageError
 from forensics.evidence.hashes import digest_of_bytes
 from forensics.evidence.seal import MANIFEST, seal
-from forensics.exposure import Exposure
 from forensics.incident import load
 from forensics.manifest import made_by
 from forensics.notices import ledger, lists, public, review
@@ -31,8 +30,8 @@ from forensics.notices.packet import Packets, Rows, sums_of
 from forensics.notices.pseudonyms import AUDIENCE, pseudonym
 from forensics.notices.published import NEVER, Published, published
 from forensics.notices.sentences import Variant
-from forensics.notices.templating import templates
-from forensics.notices.wording import wording
+from forensics.notices.templating import Templates, templates
+from forensics.notices.wording import Wording, texts_of, wording
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.files import as_text
 from forensics.wording import count
@@ -65,6 +64,8 @@ class Notices:
     """Rows of the report without a tenant, of which nobody can be told."""
     without_contact: int
     key: Path
+    in_id_fields: int = 0
+    """Ids so short or common that packets were searched for them in fields of ids alone."""
     uncompared: bool = False
     """Whether an earlier public summary may be out that this one was not held against."""
 
@@ -102,7 +103,7 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         packets = Packets(report.exposure, report.manifest.sha256, said, look)
         names = {row["account"]: row["pseudonym"] for row in every.facts.iter_rows(named=True)}
         addresses = {tenant: [one.contact for one in of] for tenant, of in known.items()}
-        stated = _stated(report.exposure)
+        stated = _stated(report, look, said)
         isolation = Isolation(
             owners_in(report), names, addresses, fixed_texts(), stated, packets.checker
         )
@@ -112,7 +113,9 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         for name, data in _own(report, every, written, known, before).items():
             write_private(folder / name, data)
         os.sync()
-        seal(folder, _manifest(report, asked, key, written, every) | _shown(report, before))
+        own = {"ids_in_id_fields_alone": isolation.in_id_fields}
+        made = _manifest(report, asked, key, written, every)
+        seal(folder, made | own | _shown(report, before))
     return Notices(
         notices,
         len(written.made),
@@ -120,6 +123,7 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         len(every.unnamed),
         sum(not known.get(account) for account in every.facts["account"]),
         place,
+        isolation.in_id_fields,
         public.uncompared(report.exposure.case.revision, compared=before is not NEVER),
     )
 
@@ -181,12 +185,16 @@ def _own(
     }
 
 
-def _stated(exposure: Exposure) -> dict[str, str]:
-    """Return the texts of the case that are in every packet, by what they are."""
+def _stated(report: Finished, look: Templates, said: Wording) -> dict[str, str]:
+    """Return the texts of the case that packets hold, by what they are."""
+    exposure = report.exposure
+    models = {*exposure.scope.models, *report.requests["model"].drop_nulls().unique()}
     return {
         "the title of the case": exposure.case.title,
         "the id of the case": exposure.case.id,
-        "the name of a model": "\n".join(exposure.scope.models),
+        "the name of a model": "\n".join(sorted(models)),
+        "a template of your own": look.own_text,
+        "a sentence of your own": "\n".join(texts_of(said)),
     }
 
 
@@ -204,6 +212,7 @@ def _manifest(
         "kind": "notices",
         **made_by(),
         "case_id": report.exposure.case.id,
+        "revision": report.exposure.case.revision,
         "audience": asked.audience,
         "key_mark": key_mark(key),
         "own_templates": asked.templates is not None,

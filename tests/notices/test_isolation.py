@@ -10,6 +10,7 @@ from msgspec import structs
 from forensics.cli import run
 from forensics.errors import Exit, PrivacyError
 from forensics.notices import facts, write
+from forensics.notices.isolation import Isolation
 
 OWN, OTHER = "acct-000001", "acct-000002"
 OF_OTHER = "req-000001-canary"
@@ -57,6 +58,26 @@ def test_a_short_id_is_found_where_only_ids_stand(report_of, tmp_path, capsys, m
         lambda *of: real(*of).with_columns(pl.col("request_id").replace(swapped)),
     )
     stopped(report, tmp_path, capsys)
+
+
+@pytest.mark.parametrize("place", ["<b>{}</b>", "| {} |", "\n{}\n"])
+def test_a_short_id_with_a_letter_is_found_where_it_stands_alone(place):
+    searched = Isolation({"r-1": frozenset({"acme"})}, {"acme": "t-a", "1": "t-b"}, {}, ["a note"])
+    facts_of = {"facts.json": b'{"account":"1"}'}
+    searched.check("t-b-recipient", "1", facts_of | {"notice.html": b"ask acme or r-1x of 7"})
+    name = "notice.html" if "<" in place else "notice.md"
+    planted = facts_of | {name: place.format("Acme").encode()}
+    with pytest.raises(PrivacyError):
+        searched.check("t-b-recipient", "1", planted)
+    assert searched.in_id_fields == 1
+
+
+def test_an_id_that_tags_split_is_found():
+    searched = Isolation({OF_OTHER: frozenset({OTHER})}, {OTHER: "t-a", OWN: "t-b"}, {}, [])
+    facts_of = {"facts.json": f'{{"account":"{OWN}"}}'.encode()}
+    split = OF_OTHER.replace("-", "<i></i>-")
+    with pytest.raises(PrivacyError):
+        searched.check("t-b-recipient", OWN, facts_of | {"notice.html": split.encode()})
 
 
 def _request(name: str) -> dict[str, object]:

@@ -118,5 +118,7 @@ def test_the_revision_before_has_to_be_of_the_case_and_whole(report_of, tmp_path
     again = ["notify", str(report), "-o", str(tmp_path / "n"), "--previous", str(first)]
     assert run(again) == Exit.USAGE
     report_of(["acct-000001"])
+    manifest = json.loads((first / "manifest.json").read_bytes())
+    assert manifest["revision"] == 1
     (first / "public_summary.json").write_text("{}")
     assert run(again) == Exit.MISMATCH

@@ -105,7 +105,7 @@ def test_csv_cells_are_no_formulas_and_every_row_has_every_cell(made):
 
 
 def test_hidden_characters_are_shown(made):
-    for path in (*made.rglob("notice.*"), *made.rglob("*.md")):
+    for path in (*made.rglob("notice.*"), *made.rglob("*.md"), *made.rglob("*.csv")):
         assert not re.search(
             r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069\x00-\x08\x1b]", path.read_text()
         )

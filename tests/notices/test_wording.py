@@ -32,8 +32,25 @@ def notes(notices: Path) -> dict[tuple[str, str], str]:
 def test_no_text_of_the_package_holds_a_banned_phrase():
     for text in (*texts_of(SAID), built_in(MARKDOWN_FILE), built_in(HTML_FILE)):
         refuse_phrases(text, set(SAID.banned), "package")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Out of an Abundance  of\ncaution",
+        *("It is saf<b></b>e", "sa<!-- -->fe", "s&#97;fe", "saf&shy;e", "sa\u200bfe", "sa\u00adfe"),
+        *("sa**f**e", "s\uff41fe", "sa{# #}fe", "{% if x %}sa{% endif %}fe", "sa<b title='>'>fe"),
+        *("may<br>have be<i></i>en", "may&nbsp;have been", "<p>may</p><p>have been"),
+    ],
+)
+def test_a_banned_phrase_is_found_however_it_is_marked_up(text):
     with pytest.raises(UsageError):
-        refuse_phrases("Out of an Abundance  of\ncaution", set(SAID.banned), "x")
+        refuse_phrases(text, set(SAID.banned), "x")
+
+
+@pytest.mark.parametrize("text", ["<p>unsafe</p>", "sa<br>fe", "safer", "safe2"])
+def test_a_part_of_another_word_is_no_phrase(text):
+    refuse_phrases(text, set(SAID.banned), "x")
 
 
 @pytest.mark.parametrize("tier", ["confirmed", "probable", "possible", "not_assessable"])
@@ -132,6 +149,7 @@ def test_own_templates_replace_the_packages(report, tmp_path):
         ("{% include 'x' %}", "may not use include"),
         ("{% autoescape false %}{{ account }}{% endautoescape %}", "may not use"),
         ("{% for x in rows %}{{ x.tenant }}{% endfor %}", "unknown placeholder 'tenant'"),
+        ('be{{ "en" }}', "may not show a text of its own"),
         ("{% if", "line 1"),
         ("Out of an abundance of caution", "banned phrase"),
     ],
