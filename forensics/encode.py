@@ -1,7 +1,8 @@
 """Frames to bytes: the one place where a table is encoded, behind the guard.
 
 Parquet holds values as they are. CSV is opened in spreadsheets: lists are joined by
-``;`` and cells that would run as a formula are neutralised.
+``;``, cells that would run as a formula are neutralised, and what cannot be seen, such as a
+mark that turns the direction of reading, is written out as its number.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import polars as pl
 
 from forensics.errors import PrivacyError
 from forensics.guard import Table, checked
+from forensics.shown import visible
 
 
 def parquet_bytes(frame: pl.DataFrame, declared: Table) -> bytes:
@@ -96,15 +98,25 @@ def _csv(inert: pl.DataFrame) -> bytes:
 
 
 def _inert(frame: pl.DataFrame) -> pl.DataFrame:
-    """Join lists, and neutralise each cell that would run as a formula."""
+    """Join lists, write out what is hidden, and neutralise cells that would run as a formula."""
     shaped = frame.with_columns(
         pl.col(name).list.join(";").alias(name)
         for name, dtype in frame.schema.items()
         if dtype == pl.List(pl.String)
     )
-    return shaped.with_columns(
-        _neutralised(name) for name, dtype in shaped.schema.items() if dtype == pl.String
+    texts = [name for name, dtype in shaped.schema.items() if dtype == pl.String]
+    neutral = shaped.with_columns(_neutralised(name) for name in texts)
+    return neutral.with_columns(
+        pl.col(name).replace(found)
+        for name in texts
+        if (found := {text: visible(text) for text in _odd(neutral[name])})
     )
+
+
+def _odd(cells: pl.Series) -> list[str]:
+    """Return the different texts of a column that may hold something that cannot be seen."""
+    odd = cells.str.contains(r"[^\x20-\x7e]").fill_null(value=False)
+    return cells.filter(odd).unique().to_list()
 
 
 def json_text(frame: pl.DataFrame, declared: Table) -> str:
