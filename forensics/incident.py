@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -40,6 +40,8 @@ class Case(Struct, frozen=True):
     revision: Positive = 1
     supersedes: str = ""
     """Why this revision takes the place of the one before."""
+    as_of: date | None = None
+    """Day on which this revision is made; ages of rules are told against it."""
 
 
 class Scope(Struct, frozen=True):

@@ -16,7 +16,7 @@ from forensics.coverage import hours_covered
 from forensics.exposure import Ongoing, stamp
 from forensics.schema import AFFECTED_TIERS
 from forensics.verdicts import flag
-from forensics.wording import count
+from forensics.wording import count, moment
 
 _SHORT = flag("short_transfer") & (flag("over_limit") | flag("complete_but_short"))
 _SIGN = pl.col("tier").is_in(AFFECTED_TIERS) | flag("placeholder_prefill") | _SHORT
@@ -89,12 +89,12 @@ def _answer(
         shown = f"{prompts} of that size refused before the hand-off or served in full"
         return "no", f"Since the last sign of the fault: {shown}. Since the last affected: {logs}."
     if sign is not None and end - sign < HOUR:
-        seen = f"The fault was last seen within an hour of the end of the logs ({stamp(sign)})."
+        seen = f"The fault was last seen within an hour of the end of the logs ({moment(sign)})."
         return "yes", seen
     if line is not None and (sign is None or line > sign):
-        cut = f"A line of a hand-off cut short, at {stamp(line)}, fits no request"
+        cut = f"A line of a hand-off cut short, at {moment(line)}, fits no request"
         return "cannot tell", f"{cut}; {nothing}."
     if sign is None:
         without = f"No sign of the fault, and no prompt that would show one, among {logs}."
         return "cannot tell", without
-    return "cannot tell", f"The fault was last seen at {stamp(sign)}; {nothing}."
+    return "cannot tell", f"The fault was last seen at {moment(sign)}; {nothing}."

@@ -37,8 +37,9 @@ def test_no_duration(duration):
         due(AWARE, duration)
 
 
-def found(*stated, as_of=LAST):
-    return clocks(parse({"clock": list(stated)}), as_of)
+def found(*stated, as_of=LAST, made=None):
+    case = {"as_of": made} if made else {}
+    return clocks(parse({"clock": list(stated), "case": case}), as_of)
 
 
 def by_rule(made):
@@ -96,10 +97,19 @@ def test_old_rules_and_open_ends_are_warned_about():
     late = found(as_of="2027-06-01T00:00:00.000000Z").warnings
     assert f"{len(rules().rules)} rules were looked up more than 90 days" in late[0]
     assert found().warnings == []
-    unsure = found({"rule": "us-circia", "applies": "yes", "started": AWARE}).warnings
+    day = AWARE.date()
+    unsure = found({"rule": "us-circia", "applies": "yes", "started": AWARE}, made=day).warnings
     assert unsure == ["applied though not in force or not confirmed: us-circia"]
-    nameless = found({"rule": "gdpr-33", "applies": "yes"}).warnings
+    nameless = found({"rule": "gdpr-33", "applies": "yes"}, made=day).warnings
     assert nameless == ["1 clock name no rule of the file and no duration"]
+
+
+def test_the_age_of_rules_is_told_against_the_day_of_the_revision():
+    late, early = date(2027, 6, 1), date(2026, 11, 29)
+    assert "before this revision, of 2027-06-01" in found(made=late).warnings[0]
+    assert found(made=early, as_of="2027-06-01T00:00:00.000000Z").warnings == []
+    (said,) = found({"rule": "gdpr-33-1", "applies": "yes", "started": AWARE}).warnings
+    assert "the day of this revision is not stated" in said
 
 
 def test_the_rules_are_dated_and_none_claims_more_than_it_knows():

@@ -112,7 +112,12 @@ def _case(incident: Incident) -> doc.Case:
     asked = msgspec.json.encode(incident, order="sorted")
     own = incident.case
     return doc.Case(
-        own.id, own.title, own.revision, own.supersedes, hashlib.sha256(asked).hexdigest()
+        own.id,
+        own.title,
+        own.revision,
+        own.supersedes,
+        hashlib.sha256(asked).hexdigest(),
+        None if own.as_of is None else own.as_of.isoformat(),
     )
 
 

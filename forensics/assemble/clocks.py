@@ -18,7 +18,8 @@ def clocks(incident: Incident, as_of: str | None) -> doc.Clocks:
 
     Args:
         incident: with what a person decided.
-        as_of: time of the last record; the age of a rule is told against it.
+        as_of: time of the last record; where the incident states no day of its revision, the
+            age of a rule is told against it.
     """
     known = rules()
     decided = {clock.rule: clock for clock in incident.clock}
@@ -27,7 +28,7 @@ def clocks(incident: Incident, as_of: str | None) -> doc.Clocks:
     found += [_of_clause(clock) for clock in incident.clock if clock.rule not in named]
     order = ("yes", "assess", "no")
     found.sort(key=lambda clock: (order.index(clock.applies), clock.due_at or "~"))
-    warnings = list(_warnings(known, decided, named, as_of))
+    warnings = list(_warnings(known, decided, named, incident.case.as_of, as_of))
     return doc.Clocks(known.sha256, known.as_of.isoformat(), warnings, found)
 
 
@@ -101,18 +102,40 @@ def _stamp(moment: datetime | None) -> str | None:
     return None if moment is None else stamp(micros(moment))
 
 
-def _warnings(
-    known: Rules, decided: dict[str, asked.Clock], named: set[str], as_of: str | None
-) -> list[str]:
-    found = []
+def _day_of_use(
+    known: Rules, decided: dict[str, asked.Clock], stated: date | None, as_of: str | None
+) -> tuple[date, str]:
+    """Return the day that the age of rules is told against, and what it is.
+
+    Not today's: the same records have to give the same document on any day.
+    """
+    if stated is not None:
+        return stated, f"this revision, of {stated}"
     day = date.fromisoformat(as_of[:10]) if as_of else known.as_of
     moments = [c.started for c in decided.values()] + [c.done for c in decided.values()]
-    day = max([day, *(m.astimezone(UTC).date() for m in moments if m is not None)])
+    last = max([day, *(m.astimezone(UTC).date() for m in moments if m is not None)])
+    return last, "the last record or the last step stated here"
+
+
+def _warnings(
+    known: Rules,
+    decided: dict[str, asked.Clock],
+    named: set[str],
+    stated: date | None,
+    as_of: str | None,
+) -> list[str]:
+    found = []
+    day, which = _day_of_use(known, decided, stated, as_of)
     old = known.older_than(day)
     if old:
         found.append(
-            f"{count(len(old), 'rule')} were looked up more than {OLD_DAYS} days before the last "
-            "record or the last step stated here: look them up again"
+            f"{count(len(old), 'rule')} were looked up more than {OLD_DAYS} days before {which}: "
+            "look them up again"
+        )
+    if stated is None and decided:
+        found.append(
+            f"the day of this revision is not stated, so the age of the rules is told against "
+            f"{which} alone; [case] as_of states it"
         )
     used = [r for r in known.rules if r.id in decided and decided[r.id].applies == "yes"]
     unsure = [rule.id for rule in used if rule.status != "in force"]

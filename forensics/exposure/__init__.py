@@ -99,6 +99,8 @@ class Case(Struct, frozen=True):
     supersedes: str = ""
     """Why this revision takes the place of the one before, as stated."""
     parameters_sha256: str = ""
+    as_of: str | None = None
+    """Day on which this revision is made, as stated."""
 
 
 class Scope(Struct, frozen=True):
@@ -469,6 +471,10 @@ def as_json(exposure: Exposure) -> bytes:
 def json_schema() -> bytes:
     """Return the JSON Schema (2020-12) of the document."""
     found = msgspec.json.schema(Exposure)
+    for form in found["$defs"].values():
+        if "properties" in form:  # what stands in a document beside its fields is none of it
+            form["additionalProperties"] = False
+    found["$defs"]["Exposure"]["properties"]["limitations"]["minItems"] = 1
     found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
     return msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=2) + b"\n"
 

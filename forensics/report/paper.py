@@ -78,6 +78,7 @@ def _control(exposure: Exposure) -> Iterator[tuple[str, str]]:
         ("Case", case.id),
         ("Revision", str(case.revision)),
         ("Supersedes the one before", case.supersedes or "not stated"),
+        ("Day of this revision", case.as_of or "not stated"),
         ("As of (last record)", text.utc(exposure.headline.ongoing.last_record_at)),
         ("Made by", f"{exposure.tool.name} {exposure.tool.version}"),
         ("Models", ", ".join(scope.models) or "all: none stated"),

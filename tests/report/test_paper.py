@@ -111,6 +111,8 @@ def test_the_document_is_in_the_form_of_its_schema(incident):
     document = json.loads(doc.as_json(msgspec.structs.replace(incident, **short)))
     assert list(validator.iter_errors(document)) == []
     document["headline"]["recipients"] = "60"
-    assert [error.json_path for error in validator.iter_errors(document)] == [
-        "$.headline.recipients"
+    document["scope"]["more"] = 1
+    document["limitations"] = []
+    assert sorted(error.json_path for error in validator.iter_errors(document)) == [
+        *("$.headline.recipients", "$.limitations", "$.scope"),
     ]
