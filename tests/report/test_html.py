@@ -259,7 +259,7 @@ def test_tenants_stand_by_how_sure_and_how_many(page):
 def test_a_writing_fault_swaps_the_populations(incident, page):
     replace = msgspec.structs.replace
     write = Page(render(replace(incident, scope=replace(incident.scope, mechanism="write"))))
-    shared = "tenants whose requests shared an engine with a triggered request"
+    shared = "tenants whose requests shared an engine with one that met it, or cannot be excluded"
     assert f"214 sources {shared}." in page.words
     assert f"60 recipients {shared}; requests without a tenant id: 3." in write.words
 
