@@ -11,6 +11,7 @@ from forensics.analysis import Analysis
 from forensics.arrivals import LONGEST
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
+from forensics.coverage.quiet import quiet
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
@@ -21,6 +22,8 @@ from forensics.verdicts import BY_LENGTH, flag, ruled_by
 from forensics.wording import count
 
 LINES = {STATE_MISMATCH: "state-mismatch line", TRUNCATED: "truncation line"}
+_SEVERAL = "of an id that several tries or tenants share, any of which may have been answered"
+_LAST = "it confirms the last of each tenant"
 UNEXPLAINED = "that no joined request explains"
 
 
@@ -38,6 +41,8 @@ def incomplete(analysis: Analysis) -> list[str]:
         *_some(analysis.unpaired, "gateway record", "without a pair among engine records"),
         *_markers(analysis),
         *_some(len(analysis.attested.unmatched), "attestation", "of requests that no log holds"),
+        *_some(analysis.attested.several("own"), "attestation", f"{_SEVERAL}: it lowers none"),
+        *_some(analysis.attested.several("foreign"), "attestation", f"{_SEVERAL}: {_LAST}"),
         *_clocks(analysis),
         *(f"capacity: {warning}" for warning in analysis.capacity.warnings),
     ]
@@ -68,6 +73,7 @@ def _hours(analysis: Analysis) -> list[str]:
     fewer = "with far fewer records than the neighbours' (coverage.csv)"
     return [
         *_some(seen.gaps, "node hour", "without a record (coverage.csv)"),
+        *_some(quiet(seen.hours).missing, "hour", "in which no log of any hop holds a record"),
         *_some(seen.unlogged, "node hour", "of work of which no request was logged (coverage.csv)"),
         *_some(seen.thin, "node hour", fewer),
         *_some(skipped, "prompt", "that numbered ids prove and no log holds (coverage.csv)"),

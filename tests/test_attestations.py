@@ -89,6 +89,46 @@ def test_one_of_a_request_that_no_log_holds_is_counted_and_bounds(judged) -> Non
     assert said.bound.high == plain.exposure().headline.bound.high + 1
 
 
+def tried(first: int | None, second: int | None) -> list[dict[str, Any]]:
+    """One request that was handed over twice, each time short; tokens of each answer."""
+    hop = {"hop": "decode", "decode_node": "d1", "transferred_pages": 1, "http_status": None}
+    return [
+        row("again", transfer_id=f"7{n}", **hop | {"completion_tokens": tokens})
+        | {"received_at": f"2026-09-01T00:00:0{n}Z"}
+        for n, tokens in enumerate((first, second))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "tokens", "found", "said"),
+    [
+        ("foreign", (0, 5), ["ruled_out", "confirmed"], None),
+        ("foreign", (5, 5), ["probable", "confirmed"], "it confirms the last of each tenant"),
+        ("foreign", (0, 0), ["ruled_out", "confirmed"], "it confirms the last of each tenant"),
+        ("own", (0, 5), ["ruled_out", "ruled_out"], None),
+        ("own", (5, 5), ["probable", "probable"], "it lowers none"),
+    ],
+)
+def test_it_speaks_for_the_try_that_was_answered(
+    judged, verdict: str, tokens: tuple[int, int], found: list[str], said: str | None
+) -> None:
+    case = judged(f"again,{verdict},{SAID}", records=tried(*tokens))
+    rows = case.requests.polars().sort("attempt")
+    assert rows["tier"].to_list() == found
+    assert rows["reasons"].list.contains(f"attested_{verdict}").sum() == (said != "it lowers none")
+    document = case.exposure()
+    told = [text for text in document.headline.incomplete if "attestation" in text]
+    assert [text.rpartition(": ")[2] for text in told] == ([said] if said else [])
+    (review,) = document.reviews
+    assert review.requests == 2
+
+
+def test_without_a_tenant_it_clears_none_of_several(judged) -> None:
+    records = [row("twice", transferred_pages=1), row("twice", tenant_id="b", transferred_pages=1)]
+    case = judged(f"twice,own,{SAID}", records=records)
+    assert [tier for tier, _ in tiers(case).values()] == ["probable", "probable"]
+
+
 @pytest.mark.parametrize(
     ("lines", "says"),
     [
@@ -101,7 +141,12 @@ def test_one_of_a_request_that_no_log_holds_is_counted_and_bounds(judged) -> Non
         (["whole,own,replayed,lead,2026-09-12T10:00:00,M"], "no zone"),
         (["whole,own,replayed,lead,,M"], "reviewed_at is empty"),
         (["whole,own,replayed,lead"], "not as many cells"),
-        (["sk-proj-abcdefghijklmnopqrstuvwxyz0123456789,own," + SAID], "request_id holds"),
+        (["whole,own,replayed,lead,2099-01-01T00:00:00Z,M"], ":2: reviewed_at is no time up to"),
+        (["whole,own,replayed,lead,1999-01-01T00:00:00Z,M"], ":2: reviewed_at is no time up to"),
+        (["whole,own,replayed,lead,1789207200,M"], ":2: reviewed_at is a number"),
+        ([f"a,own,{SAID}", f"CANARY\u202etxt,own,{SAID}"], ":3: request_id holds"),
+        ([f"CANARY\u200bx,own,{SAID}"], ":2: request_id holds"),
+        (["sk-proj-abcdefghijklmnopqrstuvwxyz0123456789,own," + SAID], ":2: request_id holds"),
     ],
 )
 def test_what_is_no_code_is_refused_and_not_quoted(

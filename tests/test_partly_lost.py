@@ -13,6 +13,7 @@ from forensics import declared, tables
 from forensics.activity import HOUR
 from forensics.coverage.heat import heat
 from forensics.coverage.proved import with_proved
+from forensics.coverage.quiet import quiet
 from forensics.encode import csv_bytes
 from forensics.evidence import twins
 
@@ -59,6 +60,20 @@ def test_a_partial_loss_is_marked_at_its_node_where_that_is_told(
         ((node, 2, "partly missing") for node in marked), key=str
     )
     assert rows["proved_elsewhere"].sum() == lost.height
+
+
+@pytest.mark.parametrize(
+    ("each", "gap", "found"),
+    [(20, 2, (1, 0)), (19, 2, (0, 1)), (20, None, (0, 0))],
+    ids=["busy together", "too few to tell", "none empty"],
+)
+def test_an_hour_that_no_log_holds_is_missing_or_not_told(
+    each: int, gap: int | None, found: tuple[int, int]
+) -> None:
+    """Two nodes that are quiet each: together they tell whether an empty hour is a chance."""
+    rows = hours({"a": [each // 2] * 5, "b": [each - each // 2] * 5})
+    seen = quiet(rows.filter(pl.col("hour") != START + (9 if gap is None else gap) * HOUR))
+    assert (seen.missing, seen.untold) == found
 
 
 def requests(hour: int, lost: range) -> list[Row]:

@@ -19,11 +19,11 @@ def reviews(analysis: Analysis) -> list[doc.Review]:
     if not attested.rows:
         return []
     bare = analysis.ready.drop([n for n in FLAGS.values() if n in analysis.ready.columns])
-    named = pl.col("handoff").is_in(attested.matched["handoff"].implode())
+    named = pl.col("handoff").is_in(attested.named["handoff"].implode())
     if analysis.incident.trigger.mechanism == "read":
         bare = bare.filter(named)
     before = judging.judge(bare, analysis.incident, analysis.markers.handoffs)
-    found = attested.matched.select("line", "handoff")
+    found = attested.named.select("line", "handoff")
     counts = dict(found.group_by("line").len().iter_rows())
     was, now = (_surest(found, rows) for rows in (before, analysis.requests))
     return [

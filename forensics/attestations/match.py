@@ -1,4 +1,10 @@
-"""Which requests each attestation speaks for."""
+"""Which requests each attestation speaks for.
+
+It names a request by its id; where that was tried several times, or several tenants use the id,
+one answer was looked at, and the id does not say which. A try of which it is shown that nothing
+left for the client was answered by nobody. Of the others, foreign data is taken for that of the
+last one of each tenant, as a client's answer is; data of its own lowers none of them.
+"""
 
 from __future__ import annotations
 
@@ -8,55 +14,89 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.attestations.record import Attestation
+from forensics.columns import ensure
+from forensics.findings.base import ATTACHED
+from forensics.findings.not_delivered import NOT_DELIVERED
 
 FLAGS = {"foreign": "reviewed_foreign", "own": "reviewed_own"}
 """The column that says that a request was attested, by verdict."""
-MATCHED: dict[str, pl.DataType] = {
+NAMED: dict[str, pl.DataType] = {
     "line": pl.Int64(),
     "verdict": pl.String(),
     "handoff": pl.UInt32(),
+    "taken": pl.Boolean(),
+    "several": pl.Boolean(),
 }
+_WANTED = ("attempt", "tenant_id", "completion_seen", "http_status", "stream_error")
 
 
 @dataclass(frozen=True)
 class Attested:
-    """Attestations and the requests that they name, one row of ``matched`` per pair."""
+    """Attestations and the requests that they name, one row of ``named`` per pair.
+
+    ``taken`` says that the attestation decides there, ``several`` that it may be of another try.
+    """
 
     rows: tuple[Attestation, ...]
-    matched: pl.DataFrame
+    named: pl.DataFrame
 
     @property
     def unmatched(self) -> tuple[Attestation, ...]:
         """Attestations of requests that no log holds."""
-        known = set(self.matched["line"])
+        known = set(self.named["line"])
         return tuple(row for row in self.rows if row.line not in known)
+
+    def several(self, verdict: str) -> int:
+        """Return how many attestations of a verdict may be of one try or of another."""
+        rows = self.named.filter("several", pl.col("verdict") == verdict)
+        return rows["line"].n_unique()
 
 
 def match(rows: Sequence[Attestation], requests: pl.DataFrame) -> Attested:
-    """Return which hand-offs each attestation names: every attempt under its id and tenant.
-
-    Where a request was retried, nobody but the last attempt answered; all of them are its own.
-    """
+    """Return which hand-offs each attestation names, and where it is taken."""
     if not rows:
-        return Attested((), pl.DataFrame(schema=MATCHED))
+        return Attested((), pl.DataFrame(schema=NAMED))
     said = pl.DataFrame(
         [(row.line, row.verdict, row.request_id, row.tenant_id) for row in rows],
         schema={"line": pl.Int64, "verdict": pl.String, "request_id": pl.String, "of": pl.String},
         orient="row",
     )
-    known = requests.select("handoff", "request_id", "tenant_id")
-    found = said.join(known, on="request_id").filter(
+    found = said.join(_tries(requests), on="request_id").filter(
         pl.col("of").is_null() | (pl.col("of") == pl.col("tenant_id"))
     )
-    return Attested(tuple(rows), found.select(*MATCHED).sort("line", "handoff"))
+    return Attested(tuple(rows), _taken(found).select(*NAMED).sort("line", "handoff"))
+
+
+def _tries(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return each hand-off with its id, and whether its answer, if any, may have been seen."""
+    rows = ensure(requests, _WANTED)
+    absent = [name for name in ATTACHED if name not in rows.columns]
+    rows = rows.with_columns(pl.lit(value=False).alias(name) for name in absent)
+    silent = NOT_DELIVERED.expression.fill_null(value=False)
+    names = ("handoff", "request_id", "tenant_id", pl.col("attempt").fill_null(0))
+    return rows.select(*names, answered=~silent)
+
+
+def _taken(found: pl.DataFrame) -> pl.DataFrame:
+    """Say where each attestation is taken, of the tries that may have been answered."""
+    of_one = ("line", "tenant_id")
+    none = ~pl.col("answered").any().over(of_one)
+    rows = found.with_columns(open=pl.col("answered") | none)
+    tries = pl.col("open").sum().over("line")
+    last = pl.col("attempt") == pl.col("attempt").filter("open").max().over(of_one)
+    foreign = pl.col("verdict") == "foreign"
+    return rows.with_columns(
+        taken=pl.col("open") & pl.when(foreign).then(last).otherwise(tries == 1),
+        several=pl.col("open") & (tries > 1),
+    )
 
 
 def attach(requests: pl.DataFrame, attested: Attested) -> pl.DataFrame:
     """Flag the requests that were attested; without any the frame is returned as it is."""
-    if not attested.matched.height:
+    if not attested.named["taken"].any():
         return requests
     keys = {
-        name: attested.matched.filter(pl.col("verdict") == verdict)["handoff"]
+        name: attested.named.filter("taken", pl.col("verdict") == verdict)["handoff"]
         for verdict, name in FLAGS.items()
     }
     return requests.with_columns(

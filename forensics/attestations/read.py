@@ -6,8 +6,11 @@ An error names file, line and column, never a value: who writes such a file has 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from unicodedata import category
 
 import msgspec
 import polars as pl
@@ -70,9 +73,22 @@ def _attestation(path: Path, number: int, values: dict[str, str]) -> Attestation
         row = msgspec.convert({**values, "line": number}, Attestation, strict=False)
     except msgspec.ValidationError as error:
         raise IncidentError(f"{path}:{number}: {_column(error)} is none that it may be") from None
-    if row.reviewed_at.tzinfo is None:
-        raise IncidentError(f"{path}:{number}: reviewed_at has no zone; write it in UTC with a Z")
+    _refuse_no_time_of_a_review(f"{path}:{number}", values["reviewed_at"], row.reviewed_at)
     return row
+
+
+_WRITTEN = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_FIRST = 2000
+"""Year before which nobody reviewed an answer of these engines."""
+
+
+def _refuse_no_time_of_a_review(place: str, text: str, moment: datetime) -> None:
+    if not _WRITTEN.match(text):
+        raise IncidentError(f"{place}: reviewed_at is a number, no time; write it in UTC with a Z")
+    if moment.tzinfo is None:
+        raise IncidentError(f"{place}: reviewed_at has no zone; write it in UTC with a Z")
+    if moment.year < _FIRST or moment > datetime.now(UTC):
+        raise IncidentError(f"{place}: reviewed_at is no time up to now")
 
 
 def _column(error: msgspec.ValidationError) -> str:
@@ -88,9 +104,16 @@ def _refuse_what_no_id_may_hold(path: Path, found: tuple[Attestation, ...]) -> N
         ("tenant_id", fields.named),
         ("method", fields.identifier),
     ):
-        texts = {value for row in found if (value := getattr(row, name)) is not None}
-        if misfits(texts, rule):
-            raise IncidentError(f"{path}: {name} holds what no identifier may hold")
+        texts = {value: row.line for row in reversed(found) if (value := getattr(row, name))}
+        unfit = misfits(set(texts), rule) or any(map(_unseen, texts))
+        if unfit:
+            line = min(n for text, n in texts.items() if misfits({text}, rule) or _unseen(text))
+            raise IncidentError(f"{path}:{line}: {name} holds what no identifier may hold")
+
+
+def _unseen(text: str) -> bool:
+    """Say whether a text has characters that do not show, or that turn others round."""
+    return any(category(sign)[0] in "CZ" and sign != " " for sign in text)
 
 
 def _refuse_contradictions(path: Path, found: tuple[Attestation, ...]) -> None:

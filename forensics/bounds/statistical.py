@@ -118,6 +118,24 @@ def imperfect_detector(count: int, found: int, seeded: int, level: float = LEVEL
     )
 
 
+def missed_all(found: int, seeded: int, level: float = LEVEL) -> Estimate:
+    """How many there may be where a detector found none, and ``found`` of ``seeded`` known cases.
+
+    The largest number that the detector misses whole with a probability above ``1 - level``, at
+    the lower limit of its recall.
+
+    Raises:
+        ValueError: no case was seeded, or none of them was found.
+    """
+    _positive(seeded)
+    recall = exact_limits(found, seeded, 1 - 2 * (1 - level))[0]
+    if not recall:
+        raise ValueError("a detector that found no seeded case bounds nothing")
+    high = largest(lambda total: at_most(0, total, recall) > 1 - level, 0)
+    assumed = "seeded cases resemble real ones, and each is found or missed by itself"
+    return Estimate("recall on seeded cases", 0, high, 0, level, "one-sided", assumed)
+
+
 def two_detectors(first: int, second: int, both: int) -> Estimate:
     """How many there were where two detectors found so many, and so many in common.
 

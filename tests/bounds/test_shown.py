@@ -74,7 +74,10 @@ def test_recall_on_seeded_incidents() -> None:
     assert (bound.low, bound.high, bound.sided) == (155, 180, "one-sided")
     for said in ("Version 1.2.3", "20 of 20", "seeded cases resemble real ones", "180", "95%"):
         assert said in bound.sentence
-    assert detector(0, 20, 20, "1") == detector(5, 0, 20, "1") == []
+    (none,) = detector(0, 20, 20, "1")
+    assert (none.low, none.high, none.point) == (0, 1, 0)
+    assert "none was found of at the most 1 (95%, one-sided" in none.sentence
+    assert detector(5, 0, 20, "1") == []
 
 
 def test_hours_are_only_counted_where_some_are_missing_and_some_are_left() -> None:

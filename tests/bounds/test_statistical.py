@@ -9,6 +9,7 @@ from forensics.bounds.statistical import (
     effective,
     imperfect_detector,
     kept_at_rate,
+    missed_all,
     none_in_review,
     none_in_sample,
     rule_of_none,
@@ -53,6 +54,9 @@ def test_a_detector_that_may_miss():
     assert imperfect_detector(155, 18, 20).high > 180
     with pytest.raises(ValueError, match="no seeded case"):
         imperfect_detector(155, 0, 20)
+    assert [missed_all(found, 20).high for found in (20, 10)] == [1, 8]
+    with pytest.raises(ValueError, match="bounds nothing"):
+        missed_all(0, 20)
 
 
 def test_two_detectors():
