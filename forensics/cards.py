@@ -112,7 +112,9 @@ class Table:
 
 def lines(exposure: Exposure) -> list[tuple[str, str]]:
     """Return the card's rows: what is asked first, and the answer."""
-    head = exposure.headline
+    from forensics.report.theme import populations  # reads the texts of a report
+
+    head, who = exposure.headline, populations(exposure.scope.mechanism)
     tiers = ", ".join(f"{t.requests:,} {t.tier.replace('_', ' ')}" for t in head.tiers)
     found = [
         ("case", f"{exposure.case.id} {exposure.case.title}".strip()),
@@ -124,7 +126,7 @@ def lines(exposure: Exposure) -> list[tuple[str, str]]:
         ),
         (
             "sources",
-            f"{head.sources:,} tenants shared a decode rank with an affected response before it",
+            f"{head.sources:,} {who['sources']}",
         ),
         ("first, last", f"{head.first_affected_at or 'none'}, {head.last_affected_at or 'none'}"),
         ("ongoing", f"{head.ongoing.answer}: {head.ongoing.sentence}"),

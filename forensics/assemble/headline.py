@@ -46,7 +46,7 @@ def headline(
     return doc.Headline(
         sentence=sentence(among, told, rows.height)
         + _written(rows, mechanism)
-        + _reservation(lacking),
+        + reservation(lacking),
         direction=direction.sentence(mechanism),
         tiers=[
             doc.TierCount(tier, counts.get(tier, 0), delivered.get(tier, 0), TIER_MEANING[tier])
@@ -128,7 +128,7 @@ def _written(rows: pl.DataFrame, mechanism: str) -> str:
     return f" {count(wrote, 'request')} met the condition of the fault, and may have written there."
 
 
-def _reservation(lacking: list[str]) -> str:
+def reservation(lacking: list[str]) -> str:
     """Say in the first sentence that evidence is missing, where it is."""
     if not lacking:
         return ""

@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics import capacity, runners, tables
 from forensics.analysis import Analysis, analyse
-from forensics.assemble.headline import counts_of, received, sentence
+from forensics.assemble.headline import counts_of, received, reservation, sentence
 from forensics.clock import Clocks
 from forensics.incident import Incident, load, with_verdicts
 from forensics.incomplete import incomplete
@@ -197,13 +197,15 @@ def _settled(
 
 def _told(analysis: Analysis, rest: Rest, asked: Asked) -> Scope:
     rows = analysis.requests
-    tiers = counts_of(received(rows, asked.incident.trigger.mechanism))
+    mechanism = asked.incident.trigger.mechanism
+    tiers = counts_of(received(rows, mechanism))
     total = rows.height + rest.requests
-    told = [t for t in recipients(rows) if t.tier in AFFECTED_TIERS]
+    told = [t for t in recipients(rows, mechanism) if t.tier in AFFECTED_TIERS]
+    lacking = incomplete(analysis)
     return Scope(
         affected=tables.request_table(tables.affected(rows)),
-        sentence=sentence(tiers, told, total),
-        incomplete=incomplete(analysis),
+        sentence=sentence(tiers, told, total) + reservation(lacking),
+        incomplete=lacking,
         tiers=tiers,
         left_out=asked.left_out,
         requests=total,
