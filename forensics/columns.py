@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import polars as pl
 
@@ -15,8 +16,14 @@ DTYPES = {**schema.dtypes(LOGGED), **schema.ORIGIN, "assumed": pl.Boolean()}
 
 def ensure(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     """Add columns that no record filled, as null."""
-    absent = [name for name in names if name not in frame.columns]
-    return frame.with_columns(pl.lit(None, dtype=DTYPES[name]).alias(name) for name in absent)
+    here = set(frame.columns)
+    absent = [_absent(name) for name in names if name not in here]
+    return frame.with_columns(absent) if absent else frame
+
+
+@cache
+def _absent(name: str) -> pl.Expr:
+    return pl.lit(None, dtype=DTYPES[name]).alias(name)
 
 
 def per_file(rows: pl.DataFrame) -> dict[int, int]:

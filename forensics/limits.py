@@ -111,10 +111,12 @@ _OF_DECODE = {
 
 def epoch_nodes(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
     """Map each engine identity to the epochs' node that speaks for it."""
-    known = set(epochs["node"].drop_nulls().unique())
+    known = set(epochs["node"].to_list()) - {None}
     globs = sorted(name for name in known if any(sign in name for sign in "*?["))
     found = {}
-    for node in nodes.drop_nulls().unique().to_list():
+    for node in nodes.unique().to_list():
+        if node is None:
+            continue
         server = server_of(node)
         match = node if node in known else server if server in known else None
         if match is None:

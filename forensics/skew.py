@@ -132,6 +132,8 @@ def far(pairs: pl.DataFrame) -> pl.DataFrame:
     """
     off = pairs.filter((pl.col("requests") >= ENOUGH) & (pl.col("median_us").abs() > FAR))
     margin = pl.col("median_us").abs()
+    if not off.height:
+        return off.select(server="first", margin=margin)
     by_gateway = set(delays(pairs))
     sides = [off.select(server=side, margin=margin, by="first") for side in ("first", "second")]
     every = pl.concat(sides).filter(pl.col("server") != GATEWAY)

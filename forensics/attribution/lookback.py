@@ -6,14 +6,13 @@ curve shows how fast the circle widens, and is no share of anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
 from forensics.activity import HOUR
 
 HOURS = (0.25, 1, 3, 6, 12, 24, 72, 168)
-_NONE = 2**62
 
 
 def curve(met: Iterable[pl.DataFrame]) -> pl.DataFrame:
@@ -30,8 +29,8 @@ def curve(met: Iterable[pl.DataFrame]) -> pl.DataFrame:
         read += batch["_row"].n_unique()
         other = (pl.col("source_tenant_id") != pl.col("tenant_id")).fill_null(value=True)
         others = batch.filter(other).select("_row", back=pl.col("read") - pl.col("last_at"))
-        for found, hours in zip(counts, spans, strict=True):
-            found += _within(others, _NONE if hours is None else int(hours * HOUR))
+        for found, number in zip(counts, _within(others, spans), strict=True):
+            found += number
     rows = [
         (hours, *_middle_and_most(found, read), read)
         for hours, found in zip(spans, counts, strict=True)
@@ -39,9 +38,13 @@ def curve(met: Iterable[pl.DataFrame]) -> pl.DataFrame:
     return pl.DataFrame(rows if read else [], schema=kinds, orient="row")
 
 
-def _within(others: pl.DataFrame, span: int) -> list[int]:
-    """Return the number of tenants of each response that has any within a time."""
-    return others.filter(pl.col("back") <= span).group_by("_row").len()["len"].to_list()
+def _within(others: pl.DataFrame, spans: Sequence[float | None]) -> list[list[int]]:
+    """Return for each time the number of tenants of each response within it."""
+    back = pl.col("back")
+    near = [back.count() if h is None else (back <= int(h * HOUR)).sum() for h in spans]
+    named = [count.alias(f"{place}") for place, count in enumerate(near)]
+    counts = others.group_by("_row").agg(named).drop("_row")
+    return [counts[name].to_list() for name in counts.columns]
 
 
 def _middle_and_most(counts: list[int], read: int) -> tuple[int, int]:

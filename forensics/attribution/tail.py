@@ -24,7 +24,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
         The columns of the pairs plus ``attempt``; ``pages`` is 0, ``tokens`` the size of the tail.
     """
     tails = _tails(requests)
-    return pl.concat([_pairs(found, tails) for found in met(requests, "prefill")])
+    asked = requests if tails.height else requests.clear()
+    return pl.concat([_pairs(found, tails) for found in met(asked, "prefill")])
 
 
 def _pairs(met_there: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
