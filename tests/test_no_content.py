@@ -303,6 +303,7 @@ def test_no_text_in_representations(logs):
     assert not [text[:80] for text in shown if planted(text.encode())]
 
 
+@pytest.mark.long
 def test_no_text_from_processes_of_their_own(logs, tmp_path):
     command = [sys.executable, "-X", "dev", "-c", "from forensics.cli import main; main()"]
     command += ["report", str(logs), "-o", str(tmp_path / "out"), "--workers", "2"]

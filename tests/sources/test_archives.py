@@ -343,7 +343,9 @@ def test_an_office_document_is_no_archive(place):
     assert reasons("x.xlsx") == {"x.xlsx": "binary file of no known format"}
 
 
-@pytest.mark.parametrize(("kind", "most_mib"), [(".gz", 150), (".zst", 700)])
+@pytest.mark.parametrize(
+    ("kind", "most_mib"), [(".gz", 150), pytest.param(".zst", 700, marks=pytest.mark.long)]
+)
 def test_a_bomb_is_given_up_in_bounded_memory(place, monkeypatch, kind, most_mib):
     monkeypatch.setattr(packing, "FREE", 8 << 20)
     monkeypatch.setattr(packing, "MOST_FOLD", 500)
