@@ -31,7 +31,7 @@ def read(file: Path) -> object:
 
 
 def score(file: Path) -> object:
-    """Score all requests, read three times a block at a time; return how many are fast and slow."""
+    """Score all requests, a block at a time; return how many are fast and slow."""
     found = judge(lambda: _blocks(file))
     return len(found.fast), len(found.slow)
 
@@ -47,7 +47,7 @@ def _blocks(file: Path) -> Iterator[Block]:
 
 
 def _block(batch: pa.RecordBatch, first: int) -> Block:
-    _at, node, *others = batch.columns
+    at, node, *others = batch.columns
     prompt, cached, ms = (column.to_numpy() for column in others)
     rows = Block(
         groups=tuple(
@@ -59,6 +59,7 @@ def _block(batch: pa.RecordBatch, first: int) -> Block:
         cached=cached,
         ms=ms,
         over=prompt > POOL_TOKENS,
+        minute=at.to_numpy() // 60_000_000,
     )
     if min(rows.uncached.min() - 1, cached.min()) >= 0 and ms.min() > 0:
         return rows

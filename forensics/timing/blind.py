@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from forensics.timing.baseline import LEAST_REQUESTS
@@ -18,11 +19,13 @@ _WHY = {
     "nothing_left": ("has counts", "have counts"),
     "few": ("is of a model", "are of a model"),
     "alike": ("is of a model", "are of a model"),
+    "shifted": ("ran", "ran"),
 }
 _MORE = {
     "nothing_left": "that leave no token to compute",
     "few": f"with fewer than {LEAST_REQUESTS} such requests: too few to know what is usual",
     "alike": "whose prompts are of too few different lengths to know what is usual",
+    "shifted": "at another pace than the node's, with too few at that pace to know what is usual",
 }
 
 
@@ -39,6 +42,7 @@ def sentences(timing: Timing) -> Iterator[str]:
     for row in timing.sources.iter_rows(named=True):
         yield from _of_source(row)
     yield from _of_nodes(timing)
+    yield from _of_paces(timing)
 
 
 def _of_source(row: dict[str, Any]) -> Iterator[str]:
@@ -73,3 +77,25 @@ def _of_nodes(timing: Timing) -> Iterator[str]:
             f"On other nodes, {int(rest['requests'].sum()):,} more prompts over the limit could "
             "not be told by their prefill times either."
         )
+
+
+def _of_paces(timing: Timing) -> Iterator[str]:
+    """Say which nodes were faster or slower as a whole for a while."""
+    for source, node, side, first, last, requests in timing.paces.head(_MOST).iter_rows():
+        begin, end = _utc(first), _utc(last)
+        yield (
+            f"{source or UNKNOWN_SOURCE}, {node or 'unknown node'}: {count(requests, 'request')} "
+            f"from {begin} to {end} took {_PACE[side]} than the node's others, prompts of all "
+            "lengths, as after a change of hardware or settings: they are judged among themselves. "
+            "Had none of them been computed, times could not tell."
+        )
+    rest = timing.paces.slice(_MOST)
+    if rest.height:
+        yield f"The same of {count(rest.height, 'more time')} in which nodes ran at another pace."
+
+
+_PACE = {-1: "far less time", 1: "far longer"}
+
+
+def _utc(moment: int) -> str:
+    return f"{datetime.fromtimestamp(moment / 1e6, tz=UTC):%Y-%m-%d %H:%M} UTC"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,30 @@ from forensics.timing.work import GROUP, groups_of
 
 Group: TypeAlias = tuple[str | None, str | None, str | None, int | None]
 """Values of :data:`forensics.timing.work.GROUP`."""
+
+
+class Span(NamedTuple):
+    """Minutes in which a node was faster (``side`` -1) or slower (1); None stands for no end."""
+
+    side: int
+    first: int | None
+    last: int | None
+
+
+class Part(NamedTuple):
+    """What times are compared within: a group, or the part of it that is within some spans."""
+
+    group: Group
+    spans: tuple[Span, ...] = ()
+
+    @property
+    def pool(self) -> tuple[str | int | None, ...]:
+        """What it borrows from: source, model, and parts that shifted to the same sides."""
+        return (*self.group[:2], *(span.side for span in self.spans))
+
+
 Flags: TypeAlias = npt.NDArray[np.bool_]
+_MINUTE = 60_000_000
 MOST_ROWS = 2**20
 """Of so many the tokens of one block add up exactly, also as floats."""
 
@@ -26,7 +49,8 @@ class Block:
     """At most :data:`MOST_ROWS` requests whose work is known.
 
     ``group`` holds places in ``groups``; ``row`` numbers requests through all blocks; ``over``
-    says that the prompt is known to be over the limit. Tokens and milliseconds are positive.
+    says that the prompt is known to be over the limit. Tokens and milliseconds are positive;
+    ``minute`` is since 1970, -1 where it is not known.
     """
 
     groups: tuple[Group, ...]
@@ -36,6 +60,7 @@ class Block:
     cached: Integers
     ms: Array
     over: Flags
+    minute: Integers
 
     def kept(self, wanted: Integers) -> Block:
         """Return the rows at the wanted places."""
@@ -47,9 +72,11 @@ class Block:
             self.cached[wanted],
             self.ms[wanted],
             self.over[wanted],
+            self.minute[wanted],
         )
 
 
+Spans: TypeAlias = dict[Part, tuple[Span, ...]]
 Blocks: TypeAlias = Callable[[], Iterable[Block]]
 """Called once for each pass, it gives the same blocks each time."""
 
@@ -68,23 +95,56 @@ def of(rows: pl.DataFrame) -> Iterator[Block]:
             part[name].cast(pl.Int64).to_numpy() for name in ("_row", "group", "uncached", "cached")
         )
         ms, over = part["ms"].to_numpy(), part["over"].to_numpy()
-        yield Block(groups, row, places[group], uncached, cached, ms, over)
+        minute = minutes(part["received_at"])
+        yield Block(groups, row, places[group], uncached, cached, ms, over, minute)
+
+
+def minutes(received_at: pl.Series) -> Integers:
+    """Return the minutes since 1970 of some times in microseconds, -1 for those not known."""
+    found: Integers = (received_at // _MINUTE).fill_null(-1).to_numpy()
+    return found
 
 
 class Numbers:
-    """The numbers of groups, and of the pools that they are in, through all blocks."""
+    """The numbers of parts, and of the pools that they are in, through all blocks.
 
-    def __init__(self) -> None:
-        self.groups: dict[Group, int] = {}
+    Args:
+        layers: spans of parts, each layer of those that the layers before it left.
+    """
+
+    def __init__(self, layers: tuple[Spans, ...] = ()) -> None:
+        self.layers = layers
+        self.parts: dict[Part, int] = {}
 
     def of(self, block: Block) -> Integers:
-        """Return the number of each row's group; a group that is new gets the next one."""
-        known = self.groups
-        numbers = [known.setdefault(group, len(known)) for group in block.groups]
-        return np.array(numbers, dtype=np.int64)[block.group]
+        """Return the number of each row's part; a part that is new gets the next one."""
+        parts, place = [Part(group) for group in block.groups], block.group
+        for layer in self.layers:
+            parts, place = _split(parts, place, block.minute, layer)
+        known = self.parts
+        numbers = [known.setdefault(part, len(known)) for part in parts]
+        return np.array(numbers, dtype=np.int64)[place]
 
     def pools(self) -> Integers:
-        """Return the number of each group's pool."""
-        known: dict[tuple[str | None, str | None], int] = {}
-        numbers = [known.setdefault(group[:2], len(known)) for group in self.groups]
+        """Return the number of each part's pool."""
+        known: dict[tuple[str | int | None, ...], int] = {}
+        numbers = [known.setdefault(part.pool, len(known)) for part in self.parts]
         return np.array(numbers, dtype=np.int64)
+
+
+def _split(
+    parts: list[Part], place: Integers, minute: Integers, layer: Spans
+) -> tuple[list[Part], Integers]:
+    """Move the rows within spans to parts of their own."""
+    parts, moved = list(parts), place.copy()
+    for number, part in enumerate(tuple(parts)):
+        own = np.flatnonzero(place == number) if part in layer else place[:0]
+        for span in layer.get(part, ()):
+            moved[own[_within(minute[own], span)]] = len(parts)
+            parts.append(Part(part.group, (*part.spans, span)))
+    return parts, moved
+
+
+def _within(minute: Integers, span: Span) -> Flags:
+    within: Flags = minute >= (0 if span.first is None else span.first)
+    return within if span.last is None else within & (minute <= span.last)

@@ -14,8 +14,9 @@ import polars as pl
 
 from forensics.timing import baseline
 from forensics.timing.bins import Integers
-from forensics.timing.blocks import Block, Blocks, Flags, Numbers
+from forensics.timing.blocks import Block, Blocks, Flags, Numbers, Spans
 from forensics.timing.fit import Array
+from forensics.timing.shifts import Shifts
 from forensics.timing.sketch import Sketch
 from forensics.timing.spread import Limits, Residuals, octave_of
 from forensics.timing.widths import FACTOR
@@ -24,6 +25,8 @@ _PER_OCTAVE = 0.25
 """How much wider the expectation is for each octave beyond the lengths that were seen."""
 _UNSEEN = 20.0
 """Octaves beyond what was seen, where nothing was."""
+_ROUNDS = 4
+"""So often it is asked at most whether a part shifted again: after a change, another."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +61,35 @@ class Expectation:
 
 
 def expectation(blocks: Blocks) -> Expectation:
-    """Return what is expected of some rows, which are read twice."""
-    numbers, sketch = Numbers(), Sketch()
+    """Return what is expected of some rows.
+
+    They are read twice, and twice more where a node shifted: each time is then expected anew.
+    """
+    layers: tuple[Spans, ...] = ()
+    for _ in range(_ROUNDS):
+        found, spans = _expectation(blocks, Numbers(layers))
+        if not spans:
+            break
+        layers = (*layers, spans)
+    return found
+
+
+def _expectation(blocks: Blocks, numbers: Numbers) -> tuple[Expectation, Spans]:
+    """Return what is expected within the parts that are known, and where these shifted."""
+    sketch = Sketch()
     for block in blocks():
         sketch.add(block, numbers.of(block))
     pools = numbers.pools()
     curves = baseline.curves(sketch, pools) if len(pools) else np.zeros((0, 3))
     if not curves.any():
-        return Expectation(numbers, curves, None)
-    residuals = Residuals(len(pools))
+        return Expectation(numbers, curves, None), {}
+    residuals, shifts = Residuals(len(pools)), Shifts(curves[:, 0])
     for block in blocks():
         rows = _expected(block, numbers, curves)
         residuals.add(rows.block, rows.group, rows.curve)
-    return Expectation(numbers, curves, residuals.limits(pools, curves))
+        shifts.add(rows.block, rows.group, rows.curve)
+    spans = shifts.found(list(numbers.parts))
+    return Expectation(numbers, curves, residuals.limits(pools, curves)), spans
 
 
 def _expected(block: Block, numbers: Numbers, curves: Array) -> Expected:

@@ -21,6 +21,7 @@ from forensics.timing.bins import Integers
 from forensics.timing.blocks import Blocks, Flags
 from forensics.timing.expected import Expectation, Expected, beyond, expectation, rounded, widths
 from forensics.timing.fit import Array
+from forensics.timing.paces import Paces
 from forensics.timing.silent import Silent
 from forensics.timing.spread import Limits
 from forensics.timing.widths import FACTOR
@@ -37,12 +38,15 @@ class Scored:
     """:data:`SCORES` of each request, null where it was not tested, and where times lie.
 
     ``band`` is that of :mod:`forensics.timing.band`, ``silent`` that of
-    :mod:`forensics.timing.silent`.
+    :mod:`forensics.timing.silent`, ``paces`` that of :mod:`forensics.timing.paces`, and
+    ``shifted`` says of each request whether it is within one of these.
     """
 
     columns: pl.DataFrame
     band: pl.DataFrame
     silent: pl.DataFrame
+    paces: pl.DataFrame
+    shifted: pl.Series
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,9 @@ def score(rows: pl.DataFrame, size: int) -> Scored:
         expected[row], ratio[row] = curve, known.block.ms / curve
         band.add(known.block.uncached, curve, *widths(known, limits))
         silent.add(known, limits, judged.expected, judged.least)
+    paces, shifted = Paces(judged.expected.numbers), np.zeros(size, dtype=np.bool_)
+    for block in parts:
+        shifted[block.row] = paces.add(block)
     silent.untested(rows.filter(pl.Series(np.isnan(ratio))[rows["_row"]]))
     flags = np.zeros((2, size), dtype=np.bool_)
     for flag, found in zip(flags, (judged.fast, judged.slow), strict=True):
@@ -81,12 +88,19 @@ def score(rows: pl.DataFrame, size: int) -> Scored:
     columns = pl.DataFrame(dict(zip(SCORES, (expected, ratio, *flags), strict=True)))
     tested = pl.col("expected_prefill_ms").is_not_nan()
     return Scored(
-        columns.select(pl.when(tested).then(pl.col(SCORES))), band.table(), silent.table()
+        columns.select(pl.when(tested).then(pl.col(SCORES))),
+        band.table(),
+        silent.table(),
+        paces.table(),
+        pl.Series(shifted),
     )
 
 
 def judge(parts: Blocks) -> Judged:
-    """Find the rows that are too fast or slow; they are read three times, and few are kept."""
+    """Find the rows that are too fast or slow; few are kept.
+
+    They are read three times, and more often where a node shifted.
+    """
     model = expectation(parts)
     fast, slow = _Side(), _Side()
     tested = 0

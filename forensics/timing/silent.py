@@ -52,7 +52,7 @@ class Silent:
         clear = np.log(rows.curve / ms) >= least * low
         much = rows.block.uncached > FACTOR * limits.fastest[rows.group] * ms
         much &= ms * FACTOR < rows.curve
-        names = list(model.numbers.groups)
+        names = [part.group for part in model.numbers.parts]
         found = zip(rows.group.tolist(), much.tolist(), clear.tolist(), strict=True)
         for group, *answer in found:
             self._count(names[group], _reason(group, limits, *answer))

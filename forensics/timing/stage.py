@@ -11,7 +11,8 @@ import polars as pl
 from forensics.timing import clusters, grid
 from forensics.timing.band import Band
 from forensics.timing.baseline import LEAST_REQUESTS
-from forensics.timing.scores import SCORES, score
+from forensics.timing.paces import PACES
+from forensics.timing.scores import SCORES, Scored, score
 from forensics.timing.silent import SILENT
 from forensics.timing.work import timed, unusable
 
@@ -26,11 +27,13 @@ class Timing:
     source of times how many requests have one, of how many the work was ``known``, and how
     many were ``tested``: where none was, timing cannot decide. Of the others ``no_prompt`` and
     ``no_cached`` lack a count, ``nothing_left`` have counts that leave nothing to compute, and
-    ``few`` and ``alike`` are of models with too few requests or too few lengths. ``band`` is
+    ``few`` and ``alike`` are of models with too few requests or too few lengths, and ``shifted``
+    ran at another pace than their node's, with too few at that pace. ``band`` is
     where times were expected (:class:`forensics.timing.scores.Scored`), ``grid`` where they lay
     (:mod:`forensics.timing.grid`). ``unusable`` are times of zero and others that no prefill
     takes. ``silent`` counts prompts over the limit of which no time could have said
-    anything (:mod:`forensics.timing.silent`).
+    anything (:mod:`forensics.timing.silent`), and ``paces`` says which nodes ran at another
+    pace for a while (:mod:`forensics.timing.paces`).
     """
 
     clusters: pl.DataFrame
@@ -39,6 +42,7 @@ class Timing:
     grid: pl.DataFrame
     unusable: int = 0
     silent: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SILENT))
+    paces: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PACES))
 
 
 def attach(
@@ -61,11 +65,12 @@ def attach(
     found = found.join(formed.members, on="_row", how="left", maintain_order="left")
     times = Timing(
         clusters=formed.clusters,
-        sources=_sources(rows, scored.columns),
+        sources=_sources(rows, scored),
         band=scored.band,
         grid=grid.count(found, formed.clusters),
         unusable=unusable(requests),
         silent=scored.silent,
+        paces=scored.paces,
     )
     return found.select(*requests.columns, *SCORES, "timing_cluster"), times
 
@@ -75,7 +80,7 @@ ADDED: dict[str, pl.DataType] = {
     **dict.fromkeys(SCORES[2:], pl.Boolean()),
     "timing_cluster": pl.Int64(),
 }
-_PARTS = ("no_prompt", "no_cached", "nothing_left", "few", "alike")
+_PARTS = ("no_prompt", "no_cached", "nothing_left", "few", "alike", "shifted")
 _COUNTS = dict.fromkeys(("requests", "known", "tested", *_PARTS), pl.Int64())
 NO_TIMES = Timing(
     clusters=pl.DataFrame(schema=clusters.CLUSTERS),
@@ -94,9 +99,10 @@ def _work(rows: pl.DataFrame, size: int) -> pl.Series:
     return tokens.set(tokens == 0, None)
 
 
-def _sources(rows: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
+def _sources(rows: pl.DataFrame, scored: Scored) -> pl.DataFrame:
     prompt, cached = (pl.col(name).is_not_null() for name in ("prompt", "cached"))
-    known, tested = pl.col("uncached").is_not_null(), pl.col("tested")
+    known = pl.col("uncached").is_not_null()
+    tested, shifted = pl.col("tested"), pl.col("shifted")
     enough = known.sum().over("source", "model") >= LEAST_REQUESTS
     counts = {
         "requests": pl.lit(value=True),
@@ -105,10 +111,14 @@ def _sources(rows: pl.DataFrame, scores: pl.DataFrame) -> pl.DataFrame:
         "no_prompt": ~prompt,
         "no_cached": prompt & ~cached,
         "nothing_left": prompt & cached & ~known,
-        "few": known & ~tested & ~enough,
-        "alike": known & ~tested & enough,
+        "few": known & ~tested & ~shifted & ~enough,
+        "alike": known & ~tested & ~shifted & enough,
+        "shifted": known & ~tested & shifted,
     }
-    marked = rows.with_columns(tested=scores["timing_ratio"].gather(rows["_row"]).is_not_null())
+    marked = rows.with_columns(
+        tested=scored.columns["timing_ratio"].gather(rows["_row"]).is_not_null(),
+        shifted=scored.shifted.gather(rows["_row"]),
+    )
     source = pl.col("source").fill_null(UNKNOWN_SOURCE)
     counted = marked.select(source, **counts).group_by("source").agg(pl.all().sum())
     return counted.cast(_COUNTS).sort("source")  # type: ignore[arg-type]

@@ -32,6 +32,7 @@ _TIMED: dict[str, pl.DataType] = {
     "_row": pl.UInt32(),
     **dict.fromkeys(("source", "model", "node"), pl.String()),
     **dict.fromkeys(("since", "prompt", "cached", "uncached"), pl.Int64()),
+    "received_at": pl.Int64(),
     "ms": pl.Float64(),
     "over": pl.Boolean(),
     "group": pl.UInt32(),
@@ -78,6 +79,7 @@ def timed(
             "prompt",
             "cached",
             "over",
+            "received_at",
             node="prefill_node",
             uncached=pl.when(left > 0).then(left),
         )

@@ -52,6 +52,7 @@ class Basis:
                 for name, kind in _NARROW.items():
                     np.save(file, getattr(block, name).astype(kind))
                 np.save(file, block.ms)
+                np.save(file, block.minute)
         return path
 
 
@@ -84,5 +85,6 @@ def _read(path: Path) -> Iterator[Block]:
         while head := file.readline():
             groups = tuple(tuple(group) for group in json.loads(head))
             wide = {name: np.load(file).astype(np.int64) for name in _NARROW}
-            ms = np.load(file)
-            yield Block(groups, **wide, ms=ms, over=np.zeros(len(ms), dtype=np.bool_))
+            ms, minute = np.load(file), np.load(file)
+            over = np.zeros(len(ms), dtype=np.bool_)
+            yield Block(groups, **wide, ms=ms, over=over, minute=minute)

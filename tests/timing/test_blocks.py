@@ -32,7 +32,7 @@ def parts(request, timed):
 
 def by_name(model):
     """The curve and limits of each group: numbers depend on the order, names do not."""
-    names = list(model.numbers.groups)
+    names = list(model.numbers.parts)
     columns = (model.curves, *(getattr(model.limits, name) for name in LIMITS))
     return {name: [column[n].tolist() for column in columns] for n, name in enumerate(names)}
 

@@ -1,0 +1,138 @@
+"""Times in which a whole node is faster or slower than its curve, as after a change of hardware.
+
+What was never computed takes the time of one token, however long the prompt, and only prompts
+that one node cannot hold are such. Where a node as a whole is faster, short prompts take less
+than that time, long ones more, and hardly any prompt in between takes what it took before.
+Nothing is asked of prompts over the limit, since what is looked for is among these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from forensics.timing.bins import Integers
+from forensics.timing.blocks import Block, Flags, Part, Span, Spans
+from forensics.timing.counts import Counter, runs
+from forensics.timing.fit import Array
+from forensics.timing.widths import FACTOR
+
+_SHIFT = 1.6
+"""From so many times faster or slower on a time speaks for a shift."""
+_USUAL = 1.25
+"""Up to so many times faster or slower a time speaks against it."""
+_TELLING = 4.0
+"""Prompts shorter than so many times the fixed part take the same, whatever a token costs."""
+_ONE_TOKEN = 2.0
+"""Up to so many times the fixed part one token may take, beside other prompts."""
+_AGAINST = 4
+"""One time against a shift outweighs so many that speak for it."""
+_STRONG = 6
+"""Times that would be called too fast and are no token's weigh so much: few are enough."""
+_LEAST = 50
+"""What speaks for a shift has to outweigh what speaks against it by so much."""
+_DAY = 24 * 60
+"""Slow times that last less are those of a slow node, and shown as such."""
+_KINDS = 5
+_TOO_FAST, _FAST, _SAME, _SLOW, _BETWEEN = range(_KINDS)
+
+
+class Shifts:
+    """Counts by group and minute of times that speak for a shift, and against one.
+
+    Args:
+        fixed: the fixed part of each group's curve.
+    """
+
+    def __init__(self, fixed: Array) -> None:
+        self._counts = Counter()
+        self._fixed, self._groups = np.ascontiguousarray(fixed), len(fixed)
+
+    def add(self, block: Block, group: Integers, curve: Array) -> None:
+        """Count the rows of a block by what was expected of each."""
+        fixed = self._fixed[group]
+        telling = (curve >= _TELLING * fixed) | (block.ms * _SHIFT <= fixed)
+        rows = np.flatnonzero(telling & ~block.over & (block.minute >= 0))
+        kind = _kind(block.ms[rows], curve[rows], fixed[rows])
+        place = block.minute[rows] * self._groups + group[rows]
+        self._counts.add(place * _KINDS + kind)
+
+    def found(self, parts: list[Part]) -> Spans:
+        """Return the spans of each part in which it was shifted as a whole."""
+        keys, number = self._counts.total()
+        place, kind = np.divmod(keys, _KINDS)
+        minute, group = np.divmod(place, self._groups)
+        found: Spans = {}
+        for one in np.unique(group[kind != _SAME]).tolist():
+            own = group == one
+            spans = tuple(_spans(minute[own], kind[own], number[own]))
+            if spans:
+                found[parts[one]] = spans
+        return found
+
+
+def _kind(ms: Array, curve: Array, fixed: Array) -> Integers:
+    """Return of what kind the time is of prompts that are long, or quicker than one token."""
+    kind = np.full(len(ms), _BETWEEN)
+    kind[(ms * _USUAL >= curve) & (ms <= curve * _USUAL)] = _SAME
+    kind[ms >= curve * _SHIFT] = _SLOW
+    kind[ms * _SHIFT <= curve] = _FAST
+    no_token = (ms * _SHIFT <= fixed) | (ms >= _ONE_TOKEN * fixed)
+    kind[no_token & (ms * FACTOR <= curve)] = _TOO_FAST
+    return kind
+
+
+def _spans(minute: Integers, kind: Integers, number: Integers) -> Iterator[Span]:
+    """Yield the slow spans, then the fast ones, which reach on to what is not of their kind.
+
+    So what lies between the two is held against what is expected of the faster one.
+    """
+    first = runs(minute)
+    minutes = minute[first]
+    counts = np.zeros((_KINDS, len(minutes)), dtype=np.int64)
+    counts[kind, np.repeat(np.arange(len(first)), np.diff(first, append=len(minute)))] = number
+    too_fast, fast, same, slow, between = counts
+    quick = too_fast + fast
+    scores = slow - (quick + same) * _AGAINST
+    for start, end in heaviest(scores, _LEAST):
+        if minutes[end] - minutes[start] >= _DAY:
+            yield Span(1, int(minutes[start]), int(minutes[end]))
+    scores = too_fast * _STRONG + fast - (slow + same) * _AGAINST
+    for start, end in heaviest(scores, _LEAST):
+        yield _reaching(minutes, start, end, (slow + same + between > 0) & (quick == 0))
+
+
+def _reaching(minutes: Integers, start: int, end: int, other: Flags) -> Span:
+    """Return the fast span from one place to another, and on to the next that are of others."""
+    before, after = np.flatnonzero(other[:start]), np.flatnonzero(other[end + 1 :])
+    first = int(minutes[before[-1]]) + 1 if len(before) else None
+    last = int(minutes[end + 1 + after[0]]) - 1 if len(after) else None
+    return Span(-1, first, last)
+
+
+def heaviest(scores: Integers, least: int) -> list[tuple[int, int]]:
+    """Return the first and last place of all runs of maximal sum, of at least so much.
+
+    No run of these begins or ends with a part whose sum is not positive, nor would one that is
+    longer weigh more (the maximal scoring subsequences of Ruzzo and Tompa).
+    """
+    first = runs(scores > 0)
+    last = np.append(first[1:], len(scores)) - 1
+    sums = np.add.reduceat(scores, first) if len(scores) else scores
+    found: list[tuple[int, int, int, int]] = []
+    total = 0
+    for score, start, end in zip(sums.tolist(), first.tolist(), last.tolist(), strict=True):
+        before, total = total, total + score
+        if score <= 0:
+            continue
+        while (at := _lower(found, before)) >= 0 and found[at][1] < total:
+            before, _, start, _ = found[at]
+            del found[at:]
+        found.append((before, total, start, end))
+    return [(start, end) for before, after, start, end in found if after - before >= least]
+
+
+def _lower(found: list[tuple[int, int, int, int]], before: int) -> int:
+    """Return the last run before which the sum was lower, -1 where there is none."""
+    return next((at for at in range(len(found) - 1, -1, -1) if found[at][0] < before), -1)
