@@ -7,13 +7,13 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 ROOT = Path(__file__).resolve().parent.parent
+_LAUNCH = (sys.executable, "-I", "-S", str(ROOT / "benchmarks" / "launch.py"))
 FORENSICS = (sys.executable, "-c", "from forensics.cli import main; main()")
 
 
@@ -63,24 +63,17 @@ def _figure(
 
 
 def _run(arguments: Sequence[str], threads: int | None = None) -> _Process:
-    """Run one process to its end.
-
-    ``wait4`` tells time and peak of this very child; ``RUSAGE_CHILDREN`` would keep the
-    highest peak of all children so far.
-    """
+    """Run one process to its end, started by a small one (:mod:`benchmarks.launch`)."""
     limited = {} if threads is None else {"POLARS_MAX_THREADS": str(threads)}
-    with tempfile.TemporaryFile("w+") as stdout, tempfile.TemporaryFile("w+") as stderr:
-        begun = time.perf_counter()
-        process = subprocess.Popen(
-            arguments, stdout=stdout, stderr=stderr, cwd=ROOT, env=os.environ | limited
+    with tempfile.NamedTemporaryFile("r") as figures:
+        done = subprocess.run(
+            (*_LAUNCH, figures.name, *arguments),
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | limited,
+            check=False,
         )
-        _, status, usage = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - begun
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            stderr.seek(0)
-            raise SystemExit(f"{' '.join(arguments)}\n{stderr.read()}")
-        stdout.seek(0)
-        unit = 1 if sys.platform == "darwin" else 1024
-        cpu = usage.ru_utime + usage.ru_stime
-        return _Process(seconds, cpu, usage.ru_maxrss * unit, stdout.read())
+        if done.returncode:
+            raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
+        return _Process(*json.load(figures), done.stdout)

@@ -11,7 +11,6 @@ import json
 import sys
 import time
 from collections.abc import Callable
-from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks import data, measure, table
@@ -172,18 +171,9 @@ def measured(folder: Path, sizes: list[int], runs: int) -> str:
     for rows in sizes:
         there = folder / f"set-{rows}"
         if not there.exists():
-            _apart(triagedata.write, there, rows)
+            triagedata.write(there, rows)
         parts.append(f"### {rows:,} requests\n\n{_table(there, rows, runs)}")
     return "\n\n".join(parts)
-
-
-def _apart(write: Callable[[Path, int], None], folder: Path, rows: int) -> None:
-    """Make the data in a process of its own: a task's peak begins with that of its parent."""
-    made = get_context("spawn").Process(target=write, args=(folder, rows))
-    made.start()
-    made.join()
-    if made.exitcode:
-        raise SystemExit("the data could not be made")
 
 
 _FACTS = (
