@@ -18,7 +18,7 @@ from forensics.attribution.coresidency import SECOND
 from forensics.attribution.holds import Ints
 
 _SLACK: Final = 2 * SECOND
-"""Microseconds by which stamps of two clocks may differ beside their distance."""
+"""Microseconds by which both bounds together may be off: each is of two stamps in whole seconds."""
 _USUAL: Final = 0.75
 """Where bounds of one kind are known alone: which of them stands for the distance, by its share."""
 ASTRAY: Final = 0.001
@@ -36,7 +36,7 @@ def contradicted(rows: pl.DataFrame) -> bool:
     most = _known(rows, pl.col("reserved_at") - pl.col("received_at"))
     least = _known(rows.filter(well), pl.col("released_at") - pl.col("finished_at"))
     known = max(len(most), len(least))
-    return bool(known) and _against(most + _SLACK, least - _SLACK) > ASTRAY * known
+    return bool(known) and _against(most + _SLACK, least) > ASTRAY * known
 
 
 def _known(rows: pl.DataFrame, apart: pl.Expr) -> Ints:
