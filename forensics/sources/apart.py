@@ -1,8 +1,8 @@
-"""Records of others among the lines of an engine's log: two files that were put together.
+"""Records of others among the lines of a file: two files that were put together.
 
-An engine's log may hold JSON of any program. Where it is in a format that a file of its own
-would be read in, it is read in that one; else it is counted, as a request where it has the
-fields of one.
+Any file of lines may hold JSON of any program. Where that is in another format, in which a
+file of its own would be read, it is read in that one. In an engine's log all else is counted,
+as a request where it has the fields of one.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from forensics.incident import Incident
+from forensics.sources import registry
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
+from forensics.sources.looks import Looks
 from forensics.sources.parsed import Parsed
-from forensics.sources.strangers import ASKED, ENGINES, OTHER, OWN, Teller, begins_own
+from forensics.sources.strangers import ASKED, OTHER, OWN, Teller, begins_own
 
 _OPEN = ord("{")
 
@@ -26,13 +29,16 @@ class Apart:
 
     Args:
         source: the log.
-        name: its format; None where all lines are to be taken for the log's own.
+        own: its format; None where all lines are to be taken for the log's own.
         incident: for the names that records may have.
     """
 
-    def __init__(self, source: Source, name: str | None, incident: Incident) -> None:
+    def __init__(self, source: Source, own: registry.Format | None, incident: Incident) -> None:
         self._source = source
-        self._teller = Teller(name, incident) if name is not None and name in ENGINES else None
+        self._teller = None
+        if own is not None and own.apart(source.head()):
+            self._teller = Teller(own, incident, source.head())
+        self._looks = Looks() if own is not None and own.name != "sglang" else None
         self._found: list[tuple[str, Block]] = []
 
     @property
@@ -66,34 +72,45 @@ class Apart:
             if known is None:
                 yield None, _counted(name, block)
                 continue
-            for parsed in known.read(_Lines(block), context):
+            for parsed in known.read(OneBlock(block), context):
                 yield name, parsed
 
     def _part(self, block: Block, teller: Teller) -> Block:
         """Return the log's own lines of a block, and keep the others."""
-        strange = _strange(block)
-        if not strange:
+        told = {at: name for at, name in self._told(block, teller).items() if name != OWN}
+        if not told:
             return block
-        starts, ends = block.starts, np.append(block.starts[1:], len(block.data))
-        told = [teller.told(block.data[starts[place] : ends[place]]) for place in strange]
-        if all(name == OWN for name in told):
-            return block
-        names = np.full(len(starts), OWN, dtype=object)
-        names[strange] = told
-        for name in sorted({*told} - {OWN}):
+        names = np.full(len(block.starts), OWN, dtype=object)
+        names[list(told)] = list(told.values())
+        for name in sorted({*told.values()}):
             self._found.append((name, _some(block, names == name)))
         return _some(block, names == OWN)
 
+    def _told(self, block: Block, teller: Teller) -> dict[int, str]:
+        """Return whose the lines are that were looked at."""
+        places = _strange(block)
+        if not places:
+            return {}
+        starts, ends = block.starts, np.append(block.starts[1:], len(block.data))
+
+        def told(place: int) -> str:
+            return teller.told(block.data[starts[place] : ends[place]])
+
+        if self._looks is None:
+            return {at: told(at) for at in places if not begins_own(block.data, int(starts[at]))}
+        return self._looks.told(block, places, told)
+
 
 def _strange(block: Block) -> list[int]:
-    """Return which lines hold a record that does not begin as the engine's own do."""
+    """Return which lines hold a record."""
     data = block.data
     # Most blocks are all text, or all requests: this is seen without a look at each line.
     if not (data.startswith(b"{") or b"\n{" in data):
         return []
-    opened = np.flatnonzero(np.frombuffer(data, np.uint8)[block.starts] == _OPEN).tolist()
-    starts = block.starts[opened].tolist()
-    return [place for place, at in zip(opened, starts, strict=True) if not begins_own(data, at)]
+    opened: list[int] = np.flatnonzero(
+        np.frombuffer(data, np.uint8)[block.starts] == _OPEN
+    ).tolist()
+    return opened
 
 
 def _counted(name: str, block: Block) -> Parsed:
@@ -103,26 +120,6 @@ def _counted(name: str, block: Block) -> Parsed:
     if name == ASKED:
         parsed.notes[ASKED] += number
     return parsed
-
-
-class _Lines:
-    """One block as a source."""
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-
-    @property
-    def magic(self) -> bytes:
-        return self._block.data[:8]
-
-    def head(self) -> bytes:
-        return self._block.data
-
-    def whole(self) -> io.BytesIO:
-        return io.BytesIO(self._block.data)
-
-    def blocks(self, size: int | None = None) -> Iterator[Block]:  # noqa: ARG002
-        yield self._block
 
 
 def _some(block: Block, wanted: np.ndarray) -> Block:

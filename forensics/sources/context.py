@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
+
+import polars as pl
 
 from forensics.incident import Incident
 from forensics.sources import nodes
 from forensics.sources.identifiers import from_path, of_machine
+from forensics.sources.parsed import Unread
 
 
 @dataclass(frozen=True)
@@ -17,7 +21,8 @@ class Context:
 
     ``label`` names the file in place of an identifier; unique among the inputs. ``stream``
     is the pod or host that wrote the lines, where a log collector says so. ``among`` is the
-    node that the path names among the paths of all inputs.
+    node that the path names among the paths of all inputs. ``foreign`` returns those of some
+    lines of text, with their numbers, that hold records of another format.
     """
 
     incident: Incident
@@ -26,6 +31,7 @@ class Context:
     label: str = ""
     stream: str = ""
     among: str = ""
+    foreign: Callable[[pl.Series, pl.Series], list[Unread]] | None = None
 
     @property
     def node(self) -> str:

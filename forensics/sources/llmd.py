@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
@@ -17,9 +18,11 @@ from forensics.incident import Incident
 from forensics.schema import Kind
 from forensics.sources import models, moments, values
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block, lines_of
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
+from forensics.sources.otherlines import OTHER, count_lines
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import Raw, add
 
@@ -94,23 +97,16 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
     kinds: dict[str, Kind] = {name: kind for name, (_, kind) in _PATHS.items()}
     paths = {name: path for name, (path, _) in _PATHS.items()} | named
     columns = JsonColumns(paths, kinds | dict.fromkeys(named, "name"))
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            _block(block, columns, context, parsed)
-        yield parsed
+    return each_block(opened, partial(_block, columns, context))
 
 
-def _block(block: Block, columns: JsonColumns, context: Context, parsed: Parsed) -> None:
-    lines = block.data.removesuffix(b"\n").split(b"\n")
+def _block(columns: JsonColumns, context: Context, block: Block, parsed: Parsed) -> None:
+    lines = lines_of(block)
     records = [at for at, line in enumerate(lines) if line.lstrip().startswith(b"{")]
     parsed.read += len(lines)
-    blank = sum(not line.strip() for line in lines)
-    parsed.ignored["blank line"] += blank
-    parsed.ignored["other line"] += len(lines) - len(records) - blank
+    others = [at for at, line in enumerate(lines) if not line.lstrip().startswith(b"{")]
+    numbers = [block.number(at) for at in others]
+    count_lines([lines[at] for at in others], numbers, context, parsed)
     if not records:
         return
     found = columns.read(Block(b"\n".join(lines[at] for at in records), 0, 0))
@@ -135,7 +131,7 @@ def _batch(batch: Batch, lines: pl.Series, context: Context, parsed: Parsed) -> 
     )
     known = pl.col("message").is_in([*_KNOWN, *_REFUSALS]) & pl.col("request_id").is_not_null()
     told = frame.filter(known.fill_null(value=False)).rechunk()
-    parsed.ignored["other line"] += height - told.height
+    parsed.ignored[OTHER] += height - told.height
     if told.height:
         _emit(told, context, parsed)
 

@@ -8,12 +8,16 @@ it, in its own log. Keys are fingerprints of prompts and are never read.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from forensics.incident import Incident
-from forensics.sources.blocks import Source
+from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block, lines_of
 from forensics.sources.context import Context
-from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.otherlines import OTHER, count_lines
+from forensics.sources.parsed import Parsed
 
 _PLACE = rb"[A-Za-z0-9_./-]{1,80}\.(?:cpp|cc|h):\d{1,6}"
 _GLOG = rb"[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d{1,10} " + _PLACE + rb"\] "
@@ -37,7 +41,6 @@ _KINDS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
         re.compile(rb"key=[^\n]{1,4000}? error="),
     ),
 )
-OTHER = "other line"
 _TOLD = re.compile(
     rb"^" + _GLOG + rb"(?:" + b"|".join(kind.pattern for _, kind in _KINDS[:4]) + rb")",
     re.MULTILINE,
@@ -51,22 +54,22 @@ def sniff(head: bytes, _: Incident) -> str | None:
 
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what the lines of each block were counted as."""
-    del context  # nothing is taken of any line
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            lines = block.data.removesuffix(b"\n").split(b"\n")
-            parsed.read = len(lines)
-            for line in lines:
-                parsed.ignored[_kind(line)] += 1
-        yield parsed
+    return each_block(opened, partial(_block, context))
 
 
-def _kind(line: bytes) -> str:
+def _block(context: Context, block: Block, parsed: Parsed) -> None:
+    lines = lines_of(block)
+    parsed.read = len(lines)
+    kinds = [_kind(line) for line in lines]
+    parsed.ignored += Counter(kind for kind in kinds if kind is not None)
+    others = [at for at, kind in enumerate(kinds) if kind is None]
+    numbers = [block.number(at) for at in others]
+    count_lines([lines[at] for at in others], numbers, context, parsed)
+
+
+def _kind(line: bytes) -> str | None:
+    """Return what a line behind a prefix of glog is counted as; None: it has no such prefix."""
     prefix = _LINE.match(line)
     if prefix is None:
-        return OTHER if line.strip() else "blank line"
+        return None
     return next((name for name, form in _KINDS if form.match(line, prefix.end())), OTHER)

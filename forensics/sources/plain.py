@@ -137,7 +137,7 @@ def with_node(raw: Raw) -> Raw:
 
 def read_csv(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of CSV; quoted line ends are allowed."""
-    for found in read_rows(opened, flat_names(context.incident)):
+    for found in read_rows(opened, flat_names(context.incident), context):
         if len(found.lines):
             raw = merge_tenant(found.columns)
             at = Raw(raw, found.lines, None, context.stated_node, apart=True)

@@ -25,6 +25,7 @@ from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened, ToDamage
 from forensics.sources.context import Context
 from forensics.sources.files import Input
+from forensics.sources.foreign import Foreign
 from forensics.sources.layout import PART
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Reasons, Unread
@@ -252,7 +253,9 @@ def _read_format(
     context = replace(context, stream=found.stack.stream or "")
     source = ToDamage(found.stack.source)
     # A format that was stated is not to be doubted of single lines either.
-    apart = Apart(source, None if found.stated else format_.name, context.incident)
+    apart = Apart(source, None if found.stated else format_, context.incident)
+    if not found.stated:
+        context = replace(context, foreign=Foreign(format_.name, context))
     for parsed in format_.read(apart, context):
         for name, others in apart.others(context):
             if name is not None:

@@ -65,6 +65,8 @@ class Format:
     """Whether it is told by a signature, not by the names of columns alone."""
     lists: bool = False
     """Whether its reader takes the entries of one JSON list; else a wrapper lays them out."""
+    apart: Callable[[bytes], bool] = lambda _: True
+    """Whether, by a file's beginning, a line that is JSON is a record: in CSV it is a cell's."""
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -85,7 +87,12 @@ def _of_profile(profile: Profile) -> Format:
         verified=profile.verified,
         certain=False,
         lists=True,
+        apart=partial(reader.is_json, profile),
     )
+
+
+def _never(_: bytes) -> bool:
+    return False
 
 
 def _own(profile: Profile) -> Format:
@@ -134,6 +141,7 @@ FORMATS: tuple[Format, ...] = (
         "anything no column was logged for",
         _read_parquet,
         _is_parquet,
+        apart=_never,
     ),
     Format(
         "sglang",
@@ -229,6 +237,7 @@ FORMATS: tuple[Format, ...] = (
         trtllm_transfers.read,
         trtllm_transfers.sniff,
         trtllm_transfers.FORMS,
+        apart=_never,
     ),
     Format(
         "trtllm-log",
@@ -304,6 +313,7 @@ FORMATS: tuple[Format, ...] = (
         plain.read_csv,
         _is_csv,
         certain=False,
+        apart=_never,
     ),
 )
 
@@ -371,13 +381,13 @@ def detect(
         return Detected(stack, by_name(stated, incident), f"stated{stack.titles}", stated=True)
     if not opened.magic:
         return Detected(stack, None, "empty file")
-    found = _told(stack, incident)
+    found = tell(stack, incident)
     if found.format is None and stack.peel(names, stream, weak=True):
-        found = _told(stack, incident)
+        found = tell(stack, incident)
     return found
 
 
-def _told(stack: Stack, incident: Incident) -> Detected:
+def tell(stack: Stack, incident: Incident) -> Detected:
     """Return what the lines behind the wrappers are."""
     head = stack.source.head()
     if head.startswith(_UTF_16):
@@ -386,8 +396,13 @@ def _told(stack: Stack, incident: Incident) -> Detected:
         return Detected(stack, None, plain.RESULT)
     a_list = in_a_list(head)
     # Most files say it at once; some begin with pages of what other programs printed.
-    for shown in (b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES]), head):
-        for candidate in known(incident):
+    first = head.split(b"\n", 1)[0]
+    formats = known(incident)
+    # What is a table is one from its first line on, whatever was put behind it.
+    tables = tuple(one for one in formats if not one.apart(first))
+    begun = b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
+    for shown, asked in ((first, tables), (begun, formats), (head, formats)):
+        for candidate in asked:
             reason = candidate.sniff(shown, incident)
             if reason is not None and (candidate.lists or not a_list):
                 sure = "certain: " if candidate.certain else "likely: "

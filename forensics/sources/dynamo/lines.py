@@ -16,6 +16,7 @@ from forensics.sources.context import Context
 from forensics.sources.dynamo import log, traces
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, JsonColumns, Lines
+from forensics.sources.otherlines import count_lines
 from forensics.sources.parsed import Parsed, Unread
 
 FORMS: tuple[Form, ...] = (*traces.FORMS, *log.FORMS)
@@ -49,7 +50,7 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
     )
     for block in opened.blocks():
         parsed = Parsed()
-        found = _records(block, columns, parsed)
+        found = _records(block, columns, context, parsed)
         parsed.read += found.read
         parsed.unread += found.unread
         if found.blank:
@@ -59,7 +60,7 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
         yield parsed
 
 
-def _records(block: Block, columns: JsonColumns, parsed: Parsed) -> Lines:
+def _records(block: Block, columns: JsonColumns, context: Context, parsed: Parsed) -> Lines:
     """Return the records of a block; lines of the log as text are counted beside them."""
     if block.reason is not None or not _PRINTED.search(block.data):
         return columns.read(block)
@@ -69,7 +70,8 @@ def _records(block: Block, columns: JsonColumns, parsed: Parsed) -> Lines:
     if not printed:
         return columns.read(block)
     parsed.read += printed
-    parsed.ignored[log.OTHER] += printed
+    texts = {block.number(at): line for at, line in enumerate(lines) if _PRINTED.match(line)}
+    count_lines(list(texts.values()), list(texts), context, parsed)
     found = columns.read(Block(b"\n".join(lines[at] for at in places), 0, 0))
     found.unread = [Unread(block.number(places[u.line or 0]), None, u.reason) for u in found.unread]
     for batch in found.batches:

@@ -15,7 +15,7 @@ from forensics.sources.context import Context
 from forensics.sources.csvcolumns import read_rows
 from forensics.sources.parsed import Parsed
 from forensics.sources.plain import with_node
-from forensics.sources.profiles import columns, entries, keys
+from forensics.sources.profiles import columns, entries, keys, telling
 from forensics.sources.profiles.shape import LEFT_OUT, LeftOut, Profile, Stated
 from forensics.sources.records import Raw
 
@@ -25,9 +25,17 @@ _TENANT = "tenant_id"
 def read(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of a file in batches."""
     profile = with_tenant(profile, context.incident.logs.tenant_from)
-    begin = entries.behind_noise(opened.head())[:1]
-    is_json = "csv" not in profile.layout or ("json" in profile.layout and begin in (b"{", b"["))
-    return (_json if is_json else _csv)(profile, opened, context)
+    return (_json if is_json(profile, opened.head()) else _csv)(profile, opened, context)
+
+
+def is_json(profile: Profile, head: bytes) -> bool:
+    """Say by a file's beginning whether its records are JSON; else they are rows of CSV."""
+    if "csv" not in profile.layout:
+        return True
+    if telling.is_table(profile, head):
+        return False
+    begin = entries.behind_noise(head)[:1]
+    return "json" in profile.layout and begin in (b"{", b"[")
 
 
 def _json(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
@@ -44,7 +52,8 @@ def _json(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed
 
 def _csv(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
     wanted = keys.of_csv(profile)
-    for found in read_rows(opened, {cell: name for name, (cell,) in wanted.outer.items()}):
+    names = {cell: name for name, (cell,) in wanted.outer.items()}
+    for found in read_rows(opened, names, context):
         if len(found.lines):
             flat = wanted.laid_flat(found.columns, found.parsed.bad_values)
             _add(profile, flat, (found.lines, None), context, found.parsed)

@@ -59,9 +59,13 @@ def _header(head: bytes) -> list[str]:
         return []
 
 
+def is_table(profile: Profile, head: bytes) -> bool:
+    """Say whether a file begins with a header of CSV that has the keys of a profile."""
+    return {parts(path)[0] for path in profile.told_by} <= {*_header(head)}
+
+
 def _of_csv(profile: Profile, head: bytes) -> str | None:
-    needed = {parts(path)[0] for path in profile.told_by}
-    return "CSV header with the keys of a profile" if needed <= {*_header(head)} else None
+    return "CSV header with the keys of a profile" if is_table(profile, head) else None
 
 
 def _of_json(profile: Profile, head: bytes) -> str | None:

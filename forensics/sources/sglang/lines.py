@@ -12,6 +12,7 @@ import re
 import numpy as np
 import polars as pl
 
+from forensics.sources import otherlines
 from forensics.sources.bytewords import ByteLines, word_of
 from forensics.sources.context import Context
 from forensics.sources.lineids import fit_ids
@@ -37,7 +38,6 @@ for _number, _literal in enumerate(_LITERALS):
 _EITHER = "|".join(re.escape(literal) for literal in _LITERALS)
 _SWALLOWED = r", bootstrap_room=|, input[ _]len=|\.bootstrap_room="
 """Fields that stand after an id and cannot be part of it."""
-OTHER = "other line"
 _CUT_PREFIX = r"^\[[0-9]{4}-[0-9A-Z_:., -]*\]?$"
 _CUT_BEFORE = r"^(.{1,60}?)(?:$|\[[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:)"
 _BEGUN = pl.Series(
@@ -153,14 +153,12 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     # What tracebacks quote of a program is indented, and is of no time; no message is.
     quoted = body.str.contains(r"^[ \t]") & ~body.str.contains(_STAMPED)
     literal = pl.when(~quoted).then(body.str.extract(f"({_EITHER})", 1))
-    blank = pl.when(body.str.contains(r"^\s*$")).then(pl.lit("blank line"))
-    sought = rows.with_columns(literal=literal, kind=pl.coalesce(blank, pl.lit(OTHER)))
+    sought = rows.with_columns(literal=literal)
     for (found,), part in sought.partition_by("literal", as_dict=True).items():
         if found is None:
-            for kind, count in part["kind"].value_counts().iter_rows():
-                parsed.ignored[kind] += count
+            otherlines.count(part, context, parsed)
         else:
-            _take(_BY_LITERAL[str(found)], part.drop("kind"), context, parsed)
+            _take(_BY_LITERAL[str(found)], part, context, parsed)
 
 
 def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
@@ -224,7 +222,7 @@ def _count(message: Message, rows: pl.DataFrame, parsed: Parsed) -> None:
     fits = [pl.col("body").str.contains(pattern) for pattern in message.patterns]
     count = int(rows.select(pl.any_horizontal(fits).sum()).item()) if fits else rows.height
     parsed.ignored[message.form.title] += count
-    parsed.ignored[OTHER] += rows.height - count
+    parsed.ignored[otherlines.OTHER] += rows.height - count
 
 
 def _fields(message: Message, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[int]]:

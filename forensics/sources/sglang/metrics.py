@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.incident import Incident
+from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
@@ -41,6 +42,7 @@ _SAMPLE = (
     _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
     r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
 )
+_ANY_SAMPLE = r"^[a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?\s+[-+0-9NI]"
 _SEEN = rb"(?m)^(?:# (?:HELP|TYPE) sglang[:_]\w|sglang[:_]\w+(?:\{[^}\n]*\})? [-+\d])"
 _ROLES = ["prefill", "decode", "unified"]
 _LONGEST_COUNT = 2**53
@@ -62,12 +64,12 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
             parsed.read = 1
             parsed.unread.append(Unread(block.line, block.offset, block.reason))
         else:
-            held.append(_samples(block, parsed))
+            held.append(_samples(block, context, parsed))
         yield parsed
     yield _pools(pl.concat(held) if held else pl.DataFrame(), context)
 
 
-def _samples(block: Block, parsed: Parsed) -> pl.DataFrame:
+def _samples(block: Block, context: Context, parsed: Parsed) -> pl.DataFrame:
     """Return the samples of the three gauges; all other lines are counted here."""
     text = block.data.decode("utf-8", "replace").removesuffix("\n")
     lines = pl.Series("text", text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
@@ -82,12 +84,18 @@ def _samples(block: Block, parsed: Parsed) -> pl.DataFrame:
         .then(pl.lit("comment"))
         .when(line.str.contains(_NAME + r"[{ \t]"))
         .then(pl.lit("gauge"))
-        .otherwise(pl.lit("other metric"))
+        .when(line.str.contains(_ANY_SAMPLE))
+        .then(pl.lit("other metric"))
+        .otherwise(pl.lit("no metric"))
     )
     frame = frame.with_columns(kind=kind)
     parsed.read += frame.height
     for (name,), rows in frame.filter(kind != "gauge").group_by("kind"):
-        parsed.ignored[str(name)] += rows.height
+        if name == "no metric":
+            rows = rows.rename({"text": "body"}).sort("line")
+            otherlines.count(rows, context, parsed, "other metric")
+        else:
+            parsed.ignored[str(name)] += rows.height
     gauges = frame.filter(kind == "gauge")
     fields = gauges.select("line", line.str.extract_groups(_SAMPLE).struct.unnest())
     for number in fields.filter(pl.col("gauge").is_null())["line"].to_list():

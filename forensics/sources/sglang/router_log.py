@@ -15,6 +15,7 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.schema import Kind
+from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
@@ -138,7 +139,8 @@ def _from_text(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     frame = frame.with_columns(text=text)
     event = rf"{_TARGET}re(?:quest|sponse): .*(?:{'|'.join(MESSAGES)})"
     frame = frame.with_columns(kind=_kinds(pl.col("text"), pl.col("text").str.contains(event)))
-    frame = _counted(frame, parsed)
+    otherlines.count(frame.filter(kind="other line").rename({"text": "body"}), context, parsed)
+    frame = _counted(frame.filter(pl.col("kind") != "other line"), parsed)
     parts = frame.select("line", pl.col("text").str.extract_groups(_LINE).struct.unnest())
     for line in parts.filter(pl.col("at").is_null())["line"].to_list():
         parsed.unread.append(Unread(line, None, "request line not in a known form"))

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
 from forensics.incident import Incident
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block, lines_of
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
-from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.otherlines import OTHER, count_lines
+from forensics.sources.parsed import Parsed
 
 FORMS = (
     Form(
@@ -58,14 +61,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each block was counted as, then what the starts said."""
     starts = _Starts()
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            _block(block, starts, parsed)
-        yield parsed
+    yield from each_block(opened, partial(_block, starts, context))
     last = Parsed()
     if starts.rows:
         last.capacity.append(starts.frame(context))
@@ -106,24 +102,26 @@ class _Starts:
         )
 
 
-def _block(block: Block, starts: _Starts, parsed: Parsed) -> None:
-    lines = block.data.removesuffix(b"\n").split(b"\n")
+def _block(starts: _Starts, context: Context, block: Block, parsed: Parsed) -> None:
+    lines = lines_of(block)
     parsed.read += len(lines)
+    others: dict[int, bytes] = {}
     for place, line in enumerate(lines):
         text = _COLOUR.sub(b"", line.rstrip(b"\r"))
         prefix = _PREFIX.match(text)
         if prefix is None:
-            parsed.ignored["other line" if text.strip() else "blank line"] += 1
+            others[block.number(place)] = text
             continue
         if prefix[1]:
             month, day, year, clock = (part.decode() for part in prefix.groups())
             starts.stamp = f"{year}-{month}-{day} {clock}"
         told = _told(text[prefix.end() :])
         if told is None:
-            parsed.ignored["other line"] += 1
+            parsed.ignored[OTHER] += 1
         else:
             starts.add(*told, block.number(place))
             parsed.kept += 1
+    count_lines(list(others.values()), list(others), context, parsed)
 
 
 def _told(message: bytes) -> tuple[str, int] | None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
 from forensics.incident import Incident
 from forensics.schema import ENGINE_HOP
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import split_lines
@@ -48,17 +50,10 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the hand-offs of each block."""
     named = _NAME.search(context.name)
     side = _SIDES[named[1]] if named else ENGINE_HOP
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            _block(block, side, context, parsed)
-        yield parsed
+    return each_block(opened, partial(_block, side, context))
 
 
-def _block(block: Block, side: str, context: Context, parsed: Parsed) -> None:
+def _block(side: str, context: Context, block: Block, parsed: Parsed) -> None:
     ids: list[str] = []
     lines: list[int] = []
     offset = block.offset if block.numbers is None else None

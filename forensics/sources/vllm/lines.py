@@ -12,6 +12,7 @@ from collections.abc import Callable
 import polars as pl
 
 from forensics import years
+from forensics.sources import otherlines
 from forensics.sources.context import Context
 from forensics.sources.lineids import fit_ids
 from forensics.sources.parsed import Parsed, Unread
@@ -24,7 +25,6 @@ _NUMBER = {text: at for at, message in enumerate(MESSAGES) for text in message.l
 _INSIDE = {text: at for at, message in enumerate(MESSAGES) for text in message.inside}
 _BARE = [at for at, message in enumerate(MESSAGES) if message.bare]
 _CONTENT = [at for at, message in enumerate(MESSAGES) if message.whole]
-OTHER = "other line"
 _TIMELESS = pl.col("yearless") & pl.col("local").is_null()
 ELSEWHERE = "message from a place that does not print it"
 _QUOTES = pl.col("file").str.contains(
@@ -56,7 +56,7 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         rows = _without(rows, lambda rest: doubt.enclosed(rest, opened), parsed)
     for at in sorted(rows["message"].drop_nulls().unique()):
         _message(at, rows, context, parsed)
-    _others(rows.filter(pl.col("message").is_null()), parsed)
+    _others(rows.filter(pl.col("message").is_null()), context, parsed)
 
 
 def _told(rows: pl.DataFrame) -> pl.DataFrame:
@@ -90,15 +90,13 @@ _STAMPED = r"^\s+(?:\([^()]{1,60}\) )?[A-Z]{4,8} \d\d-\d\d \d\d:\d\d:\d\d "
 """Begin of a line of the log that something moved to the right: no traceback has it."""
 
 
-def _others(rows: pl.DataFrame, parsed: Parsed) -> None:
+def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
     stamped = rows["body"].str.contains(_STAMPED)
     if stamped.any():
         lines = rows.filter(stamped)["line"]
         parsed.unread += [Unread(line, None, "log line behind white space") for line in lines]
         rows = rows.filter(~stamped)
-    blank = int(rows["body"].str.contains(r"^\s*$").sum())
-    parsed.ignored["blank line"] += blank
-    parsed.ignored[OTHER] += rows.height - blank
+    otherlines.count(rows, context, parsed)
 
 
 def _message(at: int, rows: pl.DataFrame, context: Context, parsed: Parsed) -> list[int]:
@@ -151,7 +149,7 @@ def _count(message: Message, rows: pl.DataFrame, parsed: Parsed) -> list[int]:
     fits = rows.select(_any(patterns)).to_series() if patterns else None
     count = rows.height if fits is None else int(fits.sum())
     parsed.ignored[message.form.title] += count
-    parsed.ignored[OTHER] += rows.height - count
+    parsed.ignored[otherlines.OTHER] += rows.height - count
     return rows.filter(~fits)["line"].to_list() if fits is not None and message.whole else []
 
 

@@ -1,0 +1,95 @@
+"""Lines of another format among the text of a log: two logs that were put together.
+
+A reader hands on the lines that it has no use for. Lines that look alike are told together;
+where the reader of another format would take something of one, it is unreadable in this log.
+It is not read as what it looks like: a log prints what clients sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import polars as pl
+
+from forensics.sources import plain, registry
+from forensics.sources.blocks import Block
+from forensics.sources.blocksource import OneBlock
+from forensics.sources.context import Context
+from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.wrappers.stack import Stack
+
+_MAY = r'\d\d:\d\d:\d\d|\{"|=|\[TensorRT-LLM\]|^"?[\w.-]+"?(?:,"?[\w. -]+"?)+\s*$'
+"""What a line of any format holds: a time, a record, a value with its name, or names of columns."""
+_LOOK = 100
+"""Characters by which lines look alike."""
+_TRIES = 3
+_MOST = 1_000
+"""Looks at one file."""
+_AT_ONCE = 200
+
+
+class Foreign:
+    """Tells which lines of one file hold records of another format.
+
+    Args:
+        own: name of the file's format.
+        context: the file.
+    """
+
+    def __init__(self, own: str, context: Context) -> None:
+        self._own = own
+        self._context = replace(context, foreign=None)
+        self._names = plain.names(context.incident)
+        self._quiet: Counter[int] = Counter()
+        self._looks = 0
+
+    def __call__(self, texts: pl.Series, numbers: pl.Series) -> list[Unread]:
+        """Return the lines that another format's reader would take something of."""
+        may = texts.str.contains(_MAY).fill_null(value=False)
+        if not may.any():
+            return []
+        rows = pl.DataFrame({"text": texts.filter(may), "line": numbers.filter(may)})
+        look = pl.col("text").str.slice(0, _LOOK).str.replace_all(r"[0-9]+", "0")
+        rows = rows.with_columns(look=look.str.replace_all(r"[A-Za-z]{2,}", "a").hash())
+        alike = rows.partition_by("look", as_dict=True, maintain_order=True)
+        found = [one for (look,), some in alike.items() for one in self._alike(look, some)]
+        return sorted(found, key=lambda one: one.line or 0)
+
+    def _alike(self, look: int, rows: pl.DataFrame) -> list[Unread]:
+        """Return those of some lines that look alike; after a few tries they are left alone."""
+        if self._quiet[look] >= _TRIES or self._looks >= _MOST:
+            return []
+        self._looks += 1
+        name, lines = self._told(rows.head(_AT_ONCE))
+        if lines and rows.height > _AT_ONCE:
+            name, lines = self._told(rows)
+        self._quiet[look] += 0 if lines else 1
+        reason = f"line of another format ({name}) in this log: put it into a file of its own"
+        return [Unread(line, None, reason) for line in lines]
+
+    def _told(self, rows: pl.DataFrame) -> tuple[str, list[int]]:
+        data = "".join(f"{text}\n" for text in rows["text"]).encode()
+        numbers = rows["line"].to_numpy()
+        stack = Stack(OneBlock(Block(data, int(numbers[0]), None, numbers=numbers)))
+        stack.peel(self._names)
+        found = registry.tell(stack, self._context.incident)
+        if found.format is None and stack.peel(self._names, weak=True):
+            found = registry.tell(stack, self._context.incident)
+        if found.format is None or (found.format.name == self._own and not stack.layers):
+            return "", []
+        parts = list(found.format.read(stack.source, self._context))
+        return found.format.name, _touched(parts, rows)
+
+
+def _touched(parts: list[Parsed], rows: pl.DataFrame) -> list[int]:
+    """Return the lines that something was taken of, or could not be."""
+    if not any(part.read for part in parts):
+        return rows["line"].to_list()  # names of columns, without a row
+    lines = {unread.line for part in parts for unread in part.unread}
+    for part in parts:
+        for frame in (*part.observations, *part.capacity, *part.markers, *part.traces):
+            lines |= set(frame["line"])
+    known = [line for line in rows["line"] if line in lines]
+    kept = any(part.kept for part in parts)
+    return known or (rows["line"].to_list() if kept else [])
