@@ -102,14 +102,8 @@ def halves(gateway: Row, prefill: Row) -> list[Row]:
             ("half", "C", "possible"),
             (0, 0),
         ),
-        (
-            {"http_status": 503, "completion_tokens": 0},
-            {"prefill_prompt_tokens": 1},
-            ("p93", None, "not_assessable"),
-            (1, 0),
-        ),
     ],
-    ids=["the client's stands", "evidence joins it", "a refusal gives way"],
+    ids=["the client's stands", "evidence joins it"],
 )
 def test_what_two_hops_hold_of_one_request_counts_once(
     case_of: CaseOf,
@@ -129,6 +123,15 @@ def test_what_two_hops_hold_of_one_request_counts_once(
     }
     assert sum(row.records for row in document.coverage if row.hop == "prefill") == 13
     assert document.headline.bound.high == 1 + sum(aside)
+
+
+def test_a_refusal_stands_for_nobody(case_of: CaseOf, rest: list[Row]) -> None:
+    refused = {"http_status": 503, "completion_tokens": 0}
+    case = case_of(*rest, *halves(refused, {"prefill_prompt_tokens": 1}))
+    assert of(case, "half", "p93") == [
+        ("half", "C", "ruled_out"),
+        ("p93", None, "not_assessable"),
+    ]
 
 
 def test_what_no_gateway_record_is_near_is_one_that_it_lacks(

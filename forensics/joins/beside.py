@@ -4,8 +4,8 @@ Only decode's record has both ids. Without it the two stay apart, and one reques
 twice. Prefill's record joins a client's by inference where it is evidence by itself, and each is
 the only one that the other can be. Of the others a client's stands for one of prefill's, one to
 one in order of time: it has the tenant, the length and the answer, and prefill's alone shows
-nothing, so that it is set aside and counted. A client's refusal gives way to the only one of its
-moment: it may never have reached an engine, and would clear whoever it stood for.
+nothing, so that it is set aside and counted. A client's refusal stands for none: it may never
+have reached an engine, and would clear whoever it stood for. Such a request counts twice.
 """
 
 from __future__ import annotations
@@ -27,8 +27,6 @@ class Beside:
 
     near: dict[int, int]
     stood: dict[int, int]
-    refused: dict[int, int]
-    """The client's first: refusals that give way."""
 
 
 def beside(joined: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) -> Beside:
@@ -41,17 +39,14 @@ def beside(joined: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) ->
     """
     remnants = requests.filter("remnant")
     if not remnants.height or not (joined["hop"] == "decode").any():
-        return Beside({}, {}, {})
-    calls = calls.filter(_served(joined))
-    answered = pl.col("delivered").fill_null(value=True)
+        return Beside({}, {})
+    calls = calls.filter(_served(joined), pl.col("delivered").fill_null(value=True))
     shows = set(remnants.filter("shows")["handoff"])
-    pairs = _only(calls.filter(answered), remnants)
+    pairs = _only(calls, remnants)
     near = {key: call for call, key in pairs if key in shows}
-    left = calls.filter(answered & ~pl.col("handoff").is_in(list(near.values())))
+    left = calls.filter(~pl.col("handoff").is_in(list(near.values())))
     pairs = _in_order(left, remnants.filter(~pl.col("shows")))
-    stood = {key: call for call, key in pairs}
-    free = remnants.filter(~pl.col("handoff").is_in([*near, *stood]))
-    return Beside(near, stood, dict(_only(calls.filter(~answered), free)))
+    return Beside(near, {key: call for call, key in pairs})
 
 
 def _only(calls: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:

@@ -61,7 +61,7 @@ def pair_gateway(joined: pl.DataFrame) -> Paired:
     taken += [key for pair in aside for key in pair] + moves["call"].to_list()
     rest = ~pl.col("handoff").is_in(taken)
     found = beside(joined, every.filter(rest), requests.filter(rest))
-    given = dict(aside) | found.refused
+    given = dict(aside)
     left_out = pl.col("handoff").is_in([*given, *found.stood])
     moved = _moved(joined.filter(~left_out), _agreed(moves, calls, requests))
     guessed = pl.col("handoff").is_in([*found.near, *found.near.values()])
