@@ -61,7 +61,7 @@ class Teller:
         self._own_keys: set[str] = set()
         self.met: dict[str, registry.Format] = {}
         """Formats that records were told to be in, by name."""
-        for line in islice(head.split(b"\n", _TRIES), _TRIES) if self._takes is None else ():
+        for line in islice(head.split(b"\n", _TRIES), _TRIES):
             self.told(line)
 
     def told(self, line: bytes) -> str:
