@@ -2,6 +2,7 @@
 
 import json
 import re
+import zlib
 
 import jsonschema
 import msgspec
@@ -94,6 +95,11 @@ def test_the_paper_is_the_same_bytes_again_and_takes_any_name(hostile):
     assert made.startswith(b"%PDF-")
     assert made == pdf.render(small)
     assert b"/JavaScript" not in made
+    # What is copied from it is what the characters of its fonts stand for.
+    parts = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", made, re.DOTALL)
+    texts = [zlib.decompress(part) for part in parts if part.startswith(b"x")]
+    assert [text for text in texts if b"begincmap" in text]
+    assert not [text for text in texts if b"200B>" in text]
     assert b"/URI" not in made
 
 
