@@ -17,6 +17,7 @@ from forensics.spelling import one_spelling
 __all__ = ["Observations", "ensure", "load"]
 
 _TIMES = [column.name for column in schema.REQUEST_COLUMNS if column.kind == "time"]
+_REFUSALS = ("input_too_long", "context_exceeded", "capacity")
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,21 @@ def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observat
         clocks.resolve(frame, _TIMES),
         ["request_id", "transfer_id", "tenant_id", "hop", "received_at"],
     )
-    frame, probed = probes.without(one_spelling(frame), roles)
+    frame, probed = probes.without(one_spelling(_refused(frame)), roles)
     frame, doubled = duplicates.without(_named(sides.settle(frame, roles)))
     return Observations(frame, doubled, per_file(probed), probed)
+
+
+def _refused(frame: pl.DataFrame) -> pl.DataFrame:
+    """Take a code that only refusals have for one, where no flag says whether it was.
+
+    A time-out, an abort or a failed transfer may have come after the prompt was taken on.
+    """
+    if "rejection_code" not in frame.columns:
+        return frame
+    told = pl.col("rejection_code").cast(pl.String).is_in(_REFUSALS)
+    flag = pl.col("rejected").fill_null(pl.when(told).then(pl.lit(value=True)))
+    return ensure(frame, ["rejected"]).with_columns(flag)
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

@@ -46,6 +46,24 @@ def test_without_one_it_is_a_rejection_alone(verdict_of: Judge, silent: dict[str
     assert "rejected_but_served" not in row["reasons"]
 
 
+@pytest.mark.parametrize(
+    ("told", "counts"),
+    [
+        ({"rejection_code": "input_too_long"}, True),
+        ({"rejection_code": "capacity"}, True),
+        ({"rejection_code": "input_too_long", "rejected": False}, False),
+        ({"rejection_code": "timeout"}, False),
+    ],
+)
+def test_a_code_of_refusals_alone_counts_as_one(
+    verdict_of: Judge, told: dict[str, Any], counts: bool
+) -> None:
+    """What ended a request that was taken on is none; and a flag that says no is believed."""
+    served = {name: value for name, value in REFUSED.items() if name != "rejected"}
+    row = verdict_of(served | told | {"http_status": 200, "completion_tokens": 4})
+    assert ("rejected_but_served" in row["reasons"]) is counts
+
+
 @pytest.mark.parametrize("role", [None, "prefill", "null"])
 def test_a_rejection_line_names_the_node_that_refused_as_prefills(
     node_logs: NodeLogs, role: str | None
