@@ -1,6 +1,7 @@
 """The commands: what goes to stdout and stderr, and the exit code."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,3 +117,31 @@ def test_the_incident_file_beside_the_logs_is_no_log(logs: Path, tmp_path: Path)
     )
     assert run(["scope", str(folder), "-i", str(asked), "-q"]) == 0
     assert run(["scope", str(folder), "-q"]) == 3
+
+
+def test_the_shell_completes_commands(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {
+        "_FORENSICS_COMPLETE": "bash_complete",
+        "COMP_WORDS": "forensics ti",
+        "COMP_CWORD": "1",
+    }
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        run([])
+    assert capsys.readouterr().out.split() == ["plain,timing"]
+
+
+def test_nothing_is_coloured_on_a_terminal_either(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    for arguments in (["--help"], ["formats"], ["no-such-command"]):
+        run(arguments)
+        shown = capsys.readouterr()
+        assert shown.out + shown.err
+        assert "\x1b" not in shown.out + shown.err
