@@ -19,7 +19,7 @@ def test_a_report_can_be_made_again_from_anywhere(own, monkeypatch, tmp_path, ca
     assert run(["rerun", str(own / "out"), "-q"]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == f"{own / 'out'}: the same bytes again from 7 inputs: 18 files\n"
+    assert printed.err == f"{own / 'out'}: the same bytes again from 7 inputs: 19 files\n"
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 

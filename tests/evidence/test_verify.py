@@ -21,7 +21,8 @@ OUTPUTS = (
     "report.html", "report.json", "report.md", "report.schema.json",
     "affected_requests.parquet", "affected_requests.csv",
     "ruled_out.parquet", "not_assessable.parquet", "evidence.parquet", "affected_tenants.parquet",
-    "affected_tenants.csv", "source_pairs.parquet", "rejections.csv", "timing_clusters.csv",
+    "affected_tenants.csv", "source_pairs.parquet", "source_requests.parquet", "rejections.csv",
+    "timing_clusters.csv",
     "capacity.csv", "coverage.csv", "unreadable.csv", "notifications.csv", "manifest.json",
     "SHA256SUMS",
 )  # fmt: skip
@@ -53,7 +54,7 @@ def test_an_untouched_report_holds(out, capsys):
     assert run(["verify", str(out)]) == 0
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(f"{out}: holds: 20 files, 8 inputs, ")
+    assert printed.err.startswith(f"{out}: holds: 21 files, 8 inputs, ")
     assert verify(out).counts > 40
 
 
@@ -295,7 +296,7 @@ def test_json_has_the_same_findings(out, capsys):
     assert document["mismatches"] == [
         {"file": "coverage.csv", "what": "has other bytes than were written"}
     ]
-    assert (document["files"], document["kind"]) == (20, "report")
+    assert (document["files"], document["kind"]) == (21, "report")
 
 
 def test_nothing_that_a_log_or_a_changed_file_holds_is_printed(own, canary, capsys):
