@@ -99,24 +99,24 @@ def _csv(inert: pl.DataFrame) -> bytes:
 
 def _inert(frame: pl.DataFrame) -> pl.DataFrame:
     """Join lists, write out what is hidden, and neutralise cells that would run as a formula."""
-    shaped = frame.with_columns(
-        pl.col(name).list.join(";").alias(name)
+    texts = {
+        name: pl.col(name).list.join(";") if dtype == pl.List(pl.String) else pl.col(name)
         for name, dtype in frame.schema.items()
-        if dtype == pl.List(pl.String)
-    )
-    texts = [name for name, dtype in shaped.schema.items() if dtype == pl.String]
-    neutral = shaped.with_columns(_neutralised(name) for name in texts)
+        if dtype in (pl.String, pl.List(pl.String))
+    }
+    neutral = frame.with_columns(_neutralised(text).alias(name) for name, text in texts.items())
+    odd = neutral.select(_odd(name).unique().implode() for name in texts)
+    found = {name: odd[name][0].to_list() for name in texts}
     return neutral.with_columns(
-        pl.col(name).replace(found)
-        for name in texts
-        if (found := {text: visible(text) for text in _odd(neutral[name])})
+        pl.col(name).replace({text: visible(text) for text in cells})
+        for name, cells in found.items()
+        if cells
     )
 
 
-def _odd(cells: pl.Series) -> list[str]:
-    """Return the different texts of a column that may hold something that cannot be seen."""
-    odd = cells.str.contains(r"[^\x20-\x7e]").fill_null(value=False)
-    return cells.filter(odd).unique().to_list()
+def _odd(name: str) -> pl.Expr:
+    """Return the texts of a column that may hold something that cannot be seen."""
+    return pl.col(name).filter(pl.col(name).str.contains(r"[^\x20-\x7e]"))
 
 
 def json_text(frame: pl.DataFrame, declared: Table) -> str:
@@ -141,6 +141,5 @@ _STARTS = r"=+\-@|%\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}"
 _RUNS = rf"^[{_BLANKS}]*[{_STARTS}]|^[\t\r\n]"
 
 
-def _neutralised(name: str) -> pl.Expr:
-    text = pl.col(name)
-    return pl.when(text.str.contains(_RUNS)).then(pl.lit("'") + text).otherwise(text).alias(name)
+def _neutralised(text: pl.Expr) -> pl.Expr:
+    return pl.when(text.str.contains(_RUNS)).then(pl.lit("'") + text).otherwise(text)

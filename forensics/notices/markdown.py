@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from forensics.report import text
 
-_SIGNS: Final = re.compile(r"[!\"#$%&'()*+:;<=>?@\[\\\]^_`{|}~]")
+_SIGNS: Final = str.maketrans({sign: f"\\{sign}" for sign in "!\"#$%&'()*+:;<=>?@[\\]^_`{|}~"})
 _WWW: Final = re.compile(r"(?i)\bwww\.")
 _START: Final = re.compile(r"^(\s*)([-.]|\d+[.)])")
 _BACK: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -24,7 +24,7 @@ def escaped(value: str) -> Markdown:
 
     Colons and at signs are escaped as well, so that no address becomes a link by itself.
     """
-    shown = _SIGNS.sub(r"\\\g<0>", text.show(value))
+    shown = text.show(value).translate(_SIGNS)
     shown = _WWW.sub(lambda found: found[0][:-1] + "\\.", shown)
     return Markdown(_START.sub(_unlisted, shown))
 
