@@ -49,9 +49,10 @@ class Rows:
         def rows_of(level: _Level) -> list[Struct]:
             return level.all_rows(block.data, count) if count else level.rows(lines)
 
+        usual = self._usual  # another thread may put another there
         try:
-            rows = rows_of(self._usual)
-            return self._usual.values(rows), len(rows)
+            rows = rows_of(usual)
+            return usual.values(rows), len(rows)
         except FAULTS:
             rows = rows_of(self._any)
         found = self._met.union(met(self._tree, rows))

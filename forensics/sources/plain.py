@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 from itertools import islice
 
 import polars as pl
@@ -92,9 +93,15 @@ _TENANT = "tenant_from."
 
 
 def _json_columns(incident: Incident) -> JsonColumns:
-    paths: dict[str, Path] = {ours: (name,) for name, ours in names(incident).items()}
+    return _columns_of(tuple(names(incident).items()), tuple(incident.logs.tenant_from))
+
+
+@lru_cache(maxsize=32)
+def _columns_of(named: tuple[tuple[str, str], ...], tenant_from: tuple[str, ...]) -> JsonColumns:
+    # Kept: each file is asked several times whether it has these columns.
+    paths: dict[str, Path] = {ours: (name,) for name, ours in named}
     kinds = dict(KINDS)
-    for position, path in enumerate(incident.logs.tenant_from):
+    for position, path in enumerate(tenant_from):
         key = f"{_TENANT}{position}"
         if tuple(path.split(".")) not in paths.values():
             paths[key], kinds[key] = tuple(path.split(".")), "name"
