@@ -52,24 +52,35 @@ def main() -> None:
     parser.add_argument("--write", type=Path, help="write the tables to this Markdown file too")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="forensics-benchmarks-") as scratch:
-        text = _asked(asked, asked.data or Path(scratch), Path(scratch))
+        text, picture = _asked(asked, asked.data or Path(scratch), Path(scratch))
     print(text)
     if asked.write:
-        asked.write.parent.mkdir(parents=True, exist_ok=True)
-        asked.write.write_text(f"{TITLE}\n{text}\n", encoding="utf-8")
+        _write(asked.write, text, picture)
 
 
-def _asked(asked: argparse.Namespace, folder: Path, scratch: Path) -> str:
-    """Return the parts that were asked for."""
-    parts = []
+def _write(page: Path, text: str, picture: str | None) -> None:
+    page.parent.mkdir(parents=True, exist_ok=True)
+    drawn = page.with_suffix(".svg")
+    shown = f"![Triage, in times of a bare scan]({drawn.name})\n\n" if picture else ""
+    page.write_text(f"{TITLE}\n{shown}{text}\n", encoding="utf-8")
+    if picture:
+        drawn.write_text(picture, encoding="utf-8")
+
+
+def _asked(asked: argparse.Namespace, folder: Path, scratch: Path) -> tuple[str, str | None]:
+    """Return the parts that were asked for, and the picture of the triage."""
+    parts, picture = [], None
     if asked.part in (None, "reading"):
         parts.append(measured(folder, asked.rows, asked.runs, scratch))
     if asked.part in (None, "timing"):
         _say("measuring: prefill times")
         parts.append(timing.measured(folder, asked.timed))
-    if asked.part == "triage":
-        parts.append(triage.measured(folder, asked.triaged, asked.runs))
-    return "\n\n".join(parts)
+    if asked.part in (None, "triage"):
+        _say("measuring: triage")
+        found = triage.measured(folder, asked.triaged, asked.runs)
+        parts.append(triage.tables(found))
+        picture = triage.picture(found)
+    return "\n\n".join(parts), picture
 
 
 def measured(folder: Path, rows: int, runs: int, scratch: Path) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import data, measure, table
+from benchmarks.picture import bars
 
 Work = Callable[[], object]
 
@@ -163,17 +164,34 @@ MOST_IN_MEMORY = 2_000_000
 """Rows up to which the tasks that hold all of them are run."""
 
 
-def measured(folder: Path, sizes: list[int], runs: int) -> str:
-    """Return the tables as Markdown, of sets of so many requests that are made where missing."""
+def measured(folder: Path, sizes: list[int], runs: int) -> dict[int, list[measure.Figure]]:
+    """Measure all tasks on sets of so many requests, which are made where missing."""
     from benchmarks import triagedata
 
-    parts = [_FACTS]
+    found = {}
     for rows in sizes:
         there = folder / f"set-{rows}"
         if not there.exists():
             triagedata.write(there, rows)
-        parts.append(f"### {rows:,} requests\n\n{_table(there, rows, runs)}")
-    return "\n\n".join(parts)
+        names = [name for name in TASKS if rows <= MOST_IN_MEMORY or name not in _IN_MEMORY]
+        found[rows] = [measure.task(name, there, runs, "benchmarks.triage") for name in names]
+    return found
+
+
+def tables(found: dict[int, list[measure.Figure]]) -> str:
+    """Return what was measured as Markdown."""
+    return "\n\n".join(
+        [_FACTS, *(f"### {rows:,} requests\n\n{_table(own)}" for rows, own in found.items())]
+    )
+
+
+def picture(found: dict[int, list[measure.Figure]]) -> str:
+    """Return the times of the largest set, in times of its bare scan, as an SVG."""
+    rows = max(found)
+    scan, *others = found[rows]
+    ratios = [(figure.name, figure.seconds / scan.seconds) for figure in (scan, *others)]
+    title = f"Triage of {rows:,} requests: seconds, in times of a bare scan of its columns"
+    return bars(title, ratios, frozenset(name for name in TASKS if "triage" in name))
 
 
 _FACTS = (
@@ -183,9 +201,7 @@ _FACTS = (
 )
 
 
-def _table(folder: Path, rows: int, runs: int) -> str:
-    names = [name for name in TASKS if rows <= MOST_IN_MEMORY or name not in _IN_MEMORY]
-    found = [measure.task(name, folder, runs, "benchmarks.triage") for name in names]
+def _table(found: list[measure.Figure]) -> str:
     scan = found[0].seconds
     body = [
         [f.name, f"{f.seconds:.2f}", f"× {f.seconds / scan:.1f}", f"{f.peak_bytes / 1e6:,.0f}"]

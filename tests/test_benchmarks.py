@@ -1,10 +1,12 @@
 """The benchmarks measure what they say, on data that is what it seems."""
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
 import forensics
 from benchmarks import __main__ as benchmarks
-from benchmarks import data, measure, nodelog, table
+from benchmarks import data, measure, nodelog, table, triage
 from benchmarks.tasks import TASKS
 
 ROWS = 300
@@ -83,3 +85,15 @@ def test_one_run_gives_every_figure(tmp_path, monkeypatch):
     for shown in (*reading, "MB/s per core", "`forensics --help`"):
         assert shown in text
     assert sorted(p.name for p in tmp_path.glob("*.log")) == ["decode-00-20.log", "decode-00-5.log"]
+
+
+def test_the_picture_holds_each_task_beside_the_bare_scan():
+    figures = [measure.Figure(name, 2.0 + at, 1.0, 1) for at, name in enumerate(triage.TASKS)]
+    drawn = ET.fromstring(triage.picture({5_000: figures}))  # noqa: S314 -- our own
+    texts = [text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "5,000 requests" in texts[0]
+    assert texts[1:5] == [figures[0].name, "× 1.0", figures[1].name, "× 1.5"]
+    bars = [bar for bar in drawn.iter("{http://www.w3.org/2000/svg}rect") if "x" in bar.attrib]
+    first, second = (float(bar.get("width")) for bar in bars[:2])
+    assert second / first == pytest.approx(1.5, rel=0.01)
+    assert len({bar.get("fill") for bar in bars}) == 2
