@@ -58,6 +58,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> forensics.Case:
 @pytest.fixture
 def read(seen: forensics.Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forensics.case.read_logs", lambda *_, **__: forensics.Case(seen.analysis))
+    document = seen.exposure()
+    monkeypatch.setattr("forensics.case.assemble", lambda _: document)
 
 
 def refused(arguments: list[str], out: Path, shown: str, capsys: pytest.CaptureFixture) -> None:
@@ -144,6 +146,7 @@ def test_a_forged_table_is_not_written(what, log, tmp_path, monkeypatch, capsys)
     refused(["report", str(log)], tmp_path / "out", shown, capsys)
 
 
+@pytest.mark.usefixtures("read")
 @pytest.mark.parametrize(
     ("column", "value"),
     [
