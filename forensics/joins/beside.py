@@ -50,14 +50,22 @@ def beside(joined: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) ->
 
 
 def _only(calls: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:
-    """Return the pairs of which each is the only one within seconds of the other."""
+    """Return the pairs of which each is the only one within seconds of the other.
+
+    Where both sides counted the prompt and their counts differ, they are of two requests.
+    """
     ours, theirs = (_points(frame.sort("at", "handoff")) for frame in (calls, requests))
+    size = {**_sizes(calls), **_sizes(requests)}
     found = []
     for key, at in theirs:
         near = _around(ours, at)
         if len(near) == 1 and len(_around(theirs, near[0][1])) == 1:
             found.append((near[0][0], key))
-    return found
+    return [pair for pair in found if len({size[key] for key in pair} - {None}) < 2]
+
+
+def _sizes(frame: pl.DataFrame) -> dict[int, int | None]:
+    return dict(frame.select("handoff", "size").iter_rows())
 
 
 def _points(frame: pl.DataFrame) -> list[tuple[int, int]]:
