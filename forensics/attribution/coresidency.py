@@ -3,8 +3,8 @@
 It names everyone who *could* have written the pages, from the rank's last known start to
 the read. It is no model of which pages were reused, so its tier is ``possible`` for everyone,
 and it is never turned into a share or a probability. A request whose rank no log names may
-have run on any; one whose times leave open when it ran, at any moment of these
-(:mod:`forensics.attribution.moments`).
+have run on any, and one of which only the server is known on any rank of it; one whose times
+leave open when it ran, at any moment of these (:mod:`forensics.attribution.moments`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.attribution import moments
+from forensics.attribution import moments, ranks
 from forensics.attribution.moments import OTHER_CLOCK
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
@@ -116,9 +116,10 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
     read = read.drop("first").with_columns(until=_until("read"))
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
     ran = (_Begun.of(placed, ["node"]), _Begun.of(astray, []))
+    same = ranks.beside(placed["node"])
     tenants = sum(begun.most_tenants for begun in ran)
     for batch in _batches(read, max(1, PAIRS_AT_ONCE // max(tenants, 1))):
-        both = pl.concat([_last(batch, begun) for begun in ran]).group_by(
+        both = pl.concat([_last(batch, begun, same) for begun in ran]).group_by(
             "_row", "source_tenant_id"
         )
         last = both.agg(pl.col("last_at").max())
@@ -191,10 +192,13 @@ def _until(name: str) -> pl.Expr:
     return pl.col(name) + pl.when("own_clock").then(coarse).otherwise(coarse + OTHER_CLOCK)
 
 
-def _last(read: pl.DataFrame, begun: _Begun) -> pl.DataFrame:
+def _last(read: pl.DataFrame, begun: _Begun, same: pl.DataFrame) -> pl.DataFrame:
     """Return when each tenant may have begun last before each read, since the rank's start."""
-    asked, rank = read.select("_row", *begun.rank, "since", "until", "read"), begun.rank
-    asked = asked.join(begun.keys, on=rank) if rank else asked.join(begun.keys, how="cross")
+    asked = read.select("_row", "node", "since", "until", "read")
+    if begun.rank:
+        asked = asked.join(same, on="node").join(begun.keys, left_on="rank", right_on="node")
+    else:
+        asked = asked.join(begun.keys, how="cross")
     found = asked.sort("until").join_asof(
         begun.times, left_on="until", right_on="first", by="_key", check_sortedness=False
     )
@@ -213,6 +217,8 @@ def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
     latest = read["until"].max()
     spans = read.group_by("node", begin="since").agg(pl.col("until").max())
     within = (pl.col("first") < pl.col("until")) & (pl.col("last") >= pl.col("begin") - START_OFF)
+    same = ranks.beside(every["node"])
+    spans = spans.join(same, on="node").select("begin", "until", node="rank")
     ran = every.lazy().select("_row", "tenant_id", "node", "first", "last")
     here = ran.join(spans.lazy(), on="node").filter(within).unique("_row").collect()
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))

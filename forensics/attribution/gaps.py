@@ -8,6 +8,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.attribution.coresidency import as_pairs, residence
+from forensics.attribution.ranks import unranked
 from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.capacity import server_of
@@ -22,8 +23,8 @@ class Lost:
 
     ``hours`` has ``node`` and ``hour`` without records, or with far too few; ``unread`` are ranks
     with unreadable lines. ``astray`` has ``first`` and ``last``, between which requests ran that
-    name no decode rank. ``sampled`` says that only some requests were logged. ``silences`` are
-    stretches without a record of anybody.
+    name no decode rank, or only its ``server``. ``sampled`` says that only some requests were
+    logged. ``silences`` are stretches without a record of anybody.
     """
 
     hours: pl.DataFrame
@@ -42,6 +43,7 @@ class Lost:
     def concerns(self, stay: Stay) -> bool:
         """Say whether records of a rank are missing since its start."""
         here = (pl.col("last") >= stay.since) & (pl.col("first") <= stay.last_read)
+        here &= pl.col("server").is_null() | (pl.col("server") == server_of(stay.node))
         strays = bool(self.astray.select(here.any()).item())
         unread = {stay.node, server_of(stay.node)} & self.unread
         return bool(self.sampled or unread or strays or self.since(stay) is not None)
@@ -69,11 +71,13 @@ def lost(
     unread: set[str] = set()
     if bad and "decode_node" in observed.columns:
         unread = set(observed.filter(pl.col("file").is_in(bad))["decode_node"].drop_nulls())
-    ran = residence(requests).filter(pl.col("node").is_null() & pl.col("may_have_run"))
+    alone = pl.col("node").is_in(unranked(requests["decode_node"]))
+    nowhere = pl.col("node").is_null() | alone
+    ran = residence(requests).filter(nowhere & pl.col("may_have_run"))
     return Lost(
         hours,
         frozenset(unread),
-        ran.select("first", "last"),
+        ran.select("first", "last", server="node"),
         sampled=sampling_rate < 1,
         silences=Silences.of(requests["received_at"]),
     )

@@ -13,7 +13,8 @@ REASONS = {
     "pages_differ": "more or fewer pages were reserved than the prompts have",
     "holds_not_logged": "of some requests it was not logged which pages they held when",
     "records_lost": "records are missing since the start: hours without any, unreadable lines, "
-    "a sample, answered requests that name no rank, or a stretch without requests in any log",
+    "a sample, requests that name no rank or only its server, or a stretch without requests in any "
+    "log",
     "ends_before_it_begins": "pages were given back before they were taken",
     "times_differ": "by the client's side requests ran at other times than their pages were held",
     "outlived_a_start": "requests held pages across a start that the logs show",
