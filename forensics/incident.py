@@ -295,11 +295,23 @@ def _check(incident: Incident) -> None:
         _aware(getattr(incident.timeline, name.name), f"timeline.{name.name}")
     for row in incident.capacity:
         _aware(row.effective_at, "capacity.effective_at")
-    for clock in incident.clock:
-        _aware(clock.started, "clock.started")
-        _aware(clock.done, "clock.done")
+    _check_clocks(incident.clock)
     for end in ("first", "last"):
         _aware(getattr(incident.published, end), f"published.{end}")
+
+
+def _check_clocks(clocks: tuple[Clock, ...]) -> None:
+    """Raise where a rule stands there twice and it is not for two starts of one duty."""
+    starts: dict[str, set[datetime | None]] = {}
+    for clock in clocks:
+        _aware(clock.started, "clock.started")
+        _aware(clock.done, "clock.done")
+        known = starts.setdefault(clock.rule, set())
+        if known and {other.applies for other in clocks if other.rule == clock.rule} != {"yes"}:
+            raise IncidentError(f"clock {clock.rule!r}: more than one decision; state one")
+        if clock.started in known:
+            raise IncidentError(f"clock {clock.rule!r}: stands there twice with the same start")
+        known.add(clock.started)
 
 
 def _aware(moment: datetime | None, where: str) -> None:

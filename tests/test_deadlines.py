@@ -25,6 +25,9 @@ LAST = "2026-09-12T00:00:00.000000Z"
         (AWARE, "P30D", datetime(2026, 10, 9, 14, tzinfo=UTC)),
         (AWARE, "P60D", datetime(2026, 11, 8, 14, tzinfo=UTC)),
         (datetime(2026, 9, 11, tzinfo=UTC), "P4BD", datetime(2026, 9, 17, tzinfo=UTC)),
+        (datetime(2026, 9, 12, tzinfo=UTC), "P5BD", datetime(2026, 9, 18, tzinfo=UTC)),
+        (datetime(2026, 9, 13, tzinfo=UTC), "P0BD", datetime(2026, 9, 13, tzinfo=UTC)),
+        (datetime(2026, 9, 9, tzinfo=UTC), "P13BD", datetime(2026, 9, 28, tzinfo=UTC)),
     ],
 )
 def test_due(start, duration, end):
@@ -75,12 +78,40 @@ def test_only_what_a_person_said_applies_runs():
         (datetime(2026, 9, 12, 14, tzinfo=UTC), "done in time"),
         (datetime(2026, 9, 12, 15, tzinfo=UTC), "done late: state the reasons"),
         (None, "not stated as done"),
+        (datetime(2026, 9, 9, 13, tzinfo=UTC), "stated as done before it began"),
     ],
 )
 def test_late_is_said(done, note):
     stated = {"rule": "gdpr-33-1", "applies": "yes", "started": AWARE}
     made = found(stated | ({"done": done} if done else {}))
-    assert by_rule(made)["gdpr-33-1"].note == note
+    assert by_rule(made)["gdpr-33-1"].note.startswith(note)
+
+
+def test_what_is_not_done_after_its_end_is_overdue():
+    stated = {"rule": "gdpr-33-1", "applies": "yes", "started": AWARE}
+    late = by_rule(found(stated, made=date(2026, 9, 13)))["gdpr-33-1"]
+    assert late.note == "overdue: it ended before 2026-09-13 and is not stated as done"
+    assert by_rule(found(stated, made=date(2026, 9, 12)))["gdpr-33-1"].note == "not stated as done"
+    undated = found({"rule": "gdpr-33-1", "applies": "yes", "done": AWARE})
+    assert "stated as done; when it began is not" in by_rule(undated)["gdpr-33-1"].note
+
+
+def test_each_start_of_a_rule_is_a_clock_of_its_own():
+    stated = {"rule": "gdpr-33-1", "applies": "yes", "started": AWARE}
+    again = stated | {"started": datetime(2026, 9, 10, 14, tzinfo=UTC)}
+    made = [c.due_at[8:10] for c in found(stated, again).clocks if c.due_at]
+    assert made == ["12", "13"]
+    for other in (stated, again | {"applies": "no"}):
+        with pytest.raises(IncidentError, match="gdpr-33-1"):
+            parse({"clock": [stated, other]})
+
+
+@pytest.mark.parametrize("form", ["PT{}H", "P{}D", "P{}M", "P{}BD"])
+def test_an_end_that_no_calendar_has_is_refused(form):
+    with pytest.raises(IncidentError, match="class A"):
+        found(
+            {"rule": "class A", "applies": "yes", "started": AWARE, "duration": form.format(9**12)}
+        )
 
 
 def test_a_clause_of_a_contract_has_a_duration_of_its_own():
@@ -101,6 +132,7 @@ def test_old_rules_and_open_ends_are_warned_about():
     unsure = found({"rule": "us-circia", "applies": "yes", "started": AWARE}, made=day).warnings
     assert unsure == ["applied though not in force or not confirmed: us-circia"]
     nameless = found({"rule": "gdpr-33", "applies": "yes"}, made=day).warnings
+    assert "do it now" not in found({"rule": "x", "applies": "yes"}, made=day).clocks[0].note
     assert nameless == ["1 clock name no rule of the file and no duration"]
 
 

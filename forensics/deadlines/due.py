@@ -16,12 +16,19 @@ def due(start: datetime, duration: str) -> datetime:
     out Saturday and Sunday alone: with holidays the true end is later, never earlier.
 
     Raises:
-        ValueError: the duration is in none of the forms ``PT72H``, ``P30D``, ``P1M``, ``P4BD``.
+        ValueError: the duration is in none of the forms ``PT72H``, ``P30D``, ``P1M``, ``P4BD``,
+            or the end is after the year 9999.
     """
     match = _FORM.fullmatch(duration)
     if match is None:
         raise ValueError(f"{duration!r} is no duration")
-    start = start.astimezone(UTC)
+    try:
+        return _end(start.astimezone(UTC), match)
+    except (OverflowError, ValueError):
+        raise ValueError(f"{duration!r} ends after the year 9999") from None
+
+
+def _end(start: datetime, match: re.Match[str]) -> datetime:
     if match["hours"]:
         return start + timedelta(hours=int(match["hours"]))
     if match["days"]:
@@ -39,8 +46,9 @@ def _months_later(start: datetime, months: int) -> datetime:
 
 
 def _weekdays_later(start: datetime, days: int) -> datetime:
-    end = start
-    while days:
-        end += timedelta(days=1)
-        days -= end.weekday() < 5
-    return end
+    if not days:
+        return start
+    weeks, rest = divmod(days, 5)
+    # From a weekend the first weekday to come is a Monday, as from the Friday before.
+    end = start - timedelta(days=max(0, start.weekday() - 4)) + timedelta(weeks=weeks)
+    return end + timedelta(days=rest + 2 * (end.weekday() + rest > 4))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from forensics.exposure import Exposure
+from forensics.exposure import Clock, Exposure
 from forensics.report import theme
 from forensics.report.charts import Figure
 from forensics.report.text import label
@@ -92,6 +92,13 @@ def clocks(exposure: Exposure) -> Figure | None:
     running = [c for c in exposure.clocks.clocks if c.started_at and c.due_at]
     if not running:
         return None
+    rules = Counter(clock.rule for clock in running)
+
+    def row(clock: Clock) -> str:
+        # Two starts of one rule are two rows: on one they would cover each other.
+        several = rules[clock.rule] > 1
+        return label(f"{clock.rule}, {clock.started_at}" if several else clock.rule)
+
     lines: list[Figure] = [
         {
             "type": "scatter",
@@ -100,7 +107,7 @@ def clocks(exposure: Exposure) -> Figure | None:
             "legendgroup": "due",
             "name": "started, due",
             "x": [clock.started_at, clock.due_at],
-            "y": [label(clock.rule)] * 2,
+            "y": [row(clock)] * 2,
             "line": {"color": theme.NEUTRAL, "width": 5},
             "marker": {"symbol": "line-ns-open", "size": 14, "color": theme.INK},
             "hovertemplate": "%{y}: %{x|%Y-%m-%d %H:%M} UTC",
@@ -114,7 +121,7 @@ def clocks(exposure: Exposure) -> Figure | None:
             "mode": "markers",
             "name": "done",
             "x": [clock.done_at for clock in done],
-            "y": [label(clock.rule) for clock in done],
+            "y": [row(clock) for clock in done],
             "marker": {"symbol": "star", "size": 13, "color": theme.STOPPED},
             "hovertemplate": "%{y}: done %{x|%Y-%m-%d %H:%M} UTC",
         }
