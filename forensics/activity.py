@@ -31,6 +31,8 @@ def hourly(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
         found: frames of :data:`forensics.schema.ACTIVITY_COLUMNS`, in any split.
         clocks: zone of each node's wall clock.
     """
+    if not found:
+        return pl.DataFrame(schema=HOURLY)
     wanted = {
         **schema.dtypes(schema.ACTIVITY_COLUMNS),
         "naive": pl.Boolean(),

@@ -41,6 +41,9 @@ def collect(
         far: servers whose clock is off (:func:`forensics.skew.far`).
     """
     records = _records(frames, clocks)
+    if not records.height:
+        none = pl.Series("handoff", [], dtype=observations.schema["handoff"])
+        return Markers(records.drop("_marker"), 0, none, 0, 0)
     ids = _ids(records, observations)
     rows = observations.join(ids.select("handoff").unique(), on="handoff", how="semi")
     tenants = rows.group_by("handoff").agg(
