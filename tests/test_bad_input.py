@@ -306,6 +306,7 @@ def test_a_wrong_epoch_unit_is_no_time_and_no_crash(tmp_path):
         assert numbers(path, ("-i", str(incident)))[0] == code
 
 
+@pytest.mark.long
 def test_a_line_of_50_mb_is_read(tmp_path):
     path = tmp_path / "x.ndjson"
     more = json.dumps(GOOD | {"request_id": "r-2", "prompt": "x" * (50 << 20)}).encode()

@@ -127,6 +127,7 @@ def test_the_incident_file_can_be_read():
     assert incident.parse(tomllib.loads(example)).scope.models == ("glm-5.3",)
 
 
+@pytest.mark.long
 def test_the_python_block_runs(clone, capsys):
     (example,) = blocks("python")
     names = {}

@@ -28,6 +28,7 @@ def call(folder: Path, *arguments: str) -> int:
         return run(list(arguments))
 
 
+@pytest.mark.long
 def test_it_holds_and_is_made_again(made, capsys):
     assert call(made, "verify", "out") == 0
     assert call(made, "rerun", "out") == 0

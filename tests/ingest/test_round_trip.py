@@ -117,6 +117,7 @@ def test_other_commands_take_a_set(tmp_path, kit, capsys):
     assert len(json.loads(shown[0])["affected"]) == 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [pytest.param("1", marks=pytest.mark.long), "2"])
 def test_the_number_of_processes_does_not_matter(workers, small_logs, tmp_path, kit):
     kit.ingest(small_logs, out=tmp_path / "set")
