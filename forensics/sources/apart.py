@@ -17,11 +17,11 @@ from forensics.sources import registry
 from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
-from forensics.sources.looks import Looks
 from forensics.sources.parsed import Parsed
 from forensics.sources.strangers import ASKED, OTHER, OWN, Teller, begins_own
 
-_OPEN = ord("{")
+_BARE = b"{"
+_INDENTED = b"{ \t"
 
 
 class Apart:
@@ -38,7 +38,10 @@ class Apart:
         self._teller = None
         if own is not None and own.apart(source.head()):
             self._teller = Teller(own, incident, source.head())
-        self._looks = Looks() if own is not None and own.name != "sglang" else None
+        self._all_own = self._teller.all_own() if self._teller is not None else None
+        self._begins = own is not None and own.name == "sglang"
+        # Of plain records each line is one, whatever white space it begins with.
+        self._opens = _INDENTED if own is not None and own.name == "plain-ndjson" else _BARE
         self._found: list[tuple[str, Block]] = []
 
     @property
@@ -87,30 +90,28 @@ class Apart:
         return _some(block, names == OWN)
 
     def _told(self, block: Block, teller: Teller) -> dict[int, str]:
-        """Return whose the lines are that were looked at."""
-        places = _strange(block)
-        if not places:
+        """Return whose the records of a block are, but for those that are surely its own."""
+        places = _strange(block, self._opens)
+        if not places or (self._all_own is not None and self._all_own(block.data)):
             return {}
-        starts, ends = block.starts, np.append(block.starts[1:], len(block.data))
+        data, starts = block.data, block.starts
+        ends = np.append(starts[1:], len(data))
+        return {
+            at: teller.told(data[starts[at] : ends[at]])
+            for at in places
+            if not (self._begins and begins_own(data, int(starts[at])))
+        }
 
-        def told(place: int) -> str:
-            return teller.told(block.data[starts[place] : ends[place]])
 
-        if self._looks is None:
-            return {at: told(at) for at in places if not begins_own(block.data, int(starts[at]))}
-        return self._looks.told(block, places, told)
-
-
-def _strange(block: Block) -> list[int]:
-    """Return which lines hold a record."""
+def _strange(block: Block, opens: bytes) -> list[int]:
+    """Return which lines hold a record: those that begin with one of some bytes."""
     data = block.data
     # Most blocks are all text, or all requests: this is seen without a look at each line.
-    if not (data.startswith(b"{") or b"\n{" in data):
+    if not (data[:1] in opens or any(b"\n%c" % one in data for one in opens)):
         return []
-    opened: list[int] = np.flatnonzero(
-        np.frombuffer(data, np.uint8)[block.starts] == _OPEN
-    ).tolist()
-    return opened
+    begins = np.frombuffer(data, np.uint8)[block.starts]
+    found: list[int] = np.flatnonzero(np.isin(begins, list(opens))).tolist()
+    return found
 
 
 def _counted(name: str, block: Block) -> Parsed:

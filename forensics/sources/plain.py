@@ -33,9 +33,8 @@ def names(incident: Incident) -> dict[str, str]:
 
 
 _SNIFFED = 100
-
-
-_TELLING = {"request_id", "transfer_id", "received_at", "pool_tokens", "effective_at", "marker"}
+TELLING = {"request_id", "transfer_id", "received_at", "pool_tokens", "effective_at", "marker"}
+"""Columns by which plain records are told: an id, a time or a pool."""
 
 
 def told_by(columns: set[str]) -> bool:
@@ -43,7 +42,7 @@ def told_by(columns: set[str]) -> bool:
 
     Other formats have token counts and models too; a record needs an id, a time or a pool.
     """
-    return len(columns) > 1 and not columns.isdisjoint(_TELLING)
+    return len(columns) > 1 and not columns.isdisjoint(TELLING)
 
 
 _VERDICTS = ({"tier", "reasons"}, {"affected", "delivered"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -67,6 +67,12 @@ class Format:
     """Whether its reader takes the entries of one JSON list; else a wrapper lays them out."""
     apart: Callable[[bytes], bool] = lambda _: True
     """Whether, by a file's beginning, a line that is JSON is a record: in CSV it is a cell's."""
+    keys: tuple[frozenset[str], ...] = ()
+    """Sets of keys: one of them is at the top of each of its records that is a line of JSON."""
+    told_by: Mapping[str, tuple[str, ...]] | None = None
+    """Keys that alone tell a record, each with the values that it may have: any where empty."""
+    rather_plain: Callable[[Incident], frozenset[str]] = lambda _: frozenset()
+    """Keys with which a record is rather a plain one."""
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -88,11 +94,18 @@ def _of_profile(profile: Profile) -> Format:
         certain=False,
         lists=True,
         apart=partial(reader.is_json, profile),
+        keys=telling.record_keys(profile),
+        told_by=telling.told_by(profile),
+        rather_plain=partial(telling.plain_names, profile),
     )
 
 
 def _never(_: bytes) -> bool:
     return False
+
+
+def _keys(*sets: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(keys.split()) for keys in sets)
 
 
 def _own(profile: Profile) -> Format:
@@ -101,6 +114,7 @@ def _own(profile: Profile) -> Format:
         _of_profile(profile),
         name=f"{OWN}{profile.name}",
         sniff=lambda head, _: telling.sniff(profile, head),
+        rather_plain=lambda _: frozenset(),
     )
 
 
@@ -153,6 +167,7 @@ FORMATS: tuple[Format, ...] = (
         node_log.read,
         detection.sniff,
         (*TEXT_FORMS, *request_log.FORMS),
+        keys=_keys("event"),
     ),
     Format(
         "vllm",
@@ -165,6 +180,7 @@ FORMATS: tuple[Format, ...] = (
         vllm_log.read,
         vllm_detection.sniff,
         VLLM_FORMS,
+        keys=_keys("asctime name"),
     ),
     Format(
         "sglang-metrics",
@@ -184,6 +200,7 @@ FORMATS: tuple[Format, ...] = (
         spans.read,
         spans.sniff,
         spans.FORMS,
+        keys=_keys("resourceSpans"),
     ),
     Format(
         "genai-spans",
@@ -194,6 +211,7 @@ FORMATS: tuple[Format, ...] = (
         genai_spans.read,
         genai_spans.sniff,
         genai_spans.FORMS,
+        keys=_keys("resourceSpans", "batches"),
     ),
     Format(
         "dynamo",
@@ -206,6 +224,9 @@ FORMATS: tuple[Format, ...] = (
         dynamo.read,
         dynamo.sniff,
         dynamo.FORMS,
+        keys=_keys(
+            "schema", "target message level", "log.target message level", "log.file message level"
+        ),
     ),
     Format(
         "llmd-router",
@@ -216,6 +237,7 @@ FORMATS: tuple[Format, ...] = (
         llmd.read,
         llmd.sniff,
         llmd.FORMS,
+        keys=_keys("msg", "message"),
     ),
     Format(
         "trtllm-metrics",
@@ -227,6 +249,9 @@ FORMATS: tuple[Format, ...] = (
         trtllm_metrics.read,
         trtllm_metrics.sniff,
         trtllm_metrics.FORMS,
+        keys=_keys(
+            "ctx_perf_metrics", "gen_perf_metrics", "disagg_server_arrival_time", "perf_metrics"
+        ),
         lists=True,
     ),
     Format(
@@ -257,6 +282,7 @@ FORMATS: tuple[Format, ...] = (
         lmcache.read,
         lmcache.sniff,
         lmcache.FORMS,
+        keys=_keys("request_id seq_len chunk_hashes"),
     ),
     Format(
         "mooncake",
@@ -275,6 +301,7 @@ FORMATS: tuple[Format, ...] = (
         server_info.read,
         server_info.sniff,
         server_info.FORMS,
+        keys=_keys("internal_states", "is_generation tokenizer_path"),
     ),
     Format(
         "sglang-exporter",
@@ -285,6 +312,7 @@ FORMATS: tuple[Format, ...] = (
         exporter.read,
         exporter.sniff,
         exporter.FORMS,
+        keys=_keys("request_parameters"),
     ),
     Format(
         "sglang-router",
@@ -294,6 +322,7 @@ FORMATS: tuple[Format, ...] = (
         router_log.read,
         router_log.sniff,
         router_log.FORMS,
+        keys=_keys("target"),
     ),
     *map(_of_profile, builtin.profiles()),
     Format(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable
-from itertools import islice
 
 import msgspec
 from msgspec import Raw
 
 from forensics.incident import Incident
-from forensics.sources import registry
+from forensics.sources import plain, registry
 from forensics.sources.jsonrows import FAULTS
 from forensics.sources.otherlines import ASKED
+from forensics.sources.ownkeys import OwnKeys, telling
 
 __all__ = ["ASKED", "OTHER", "OWN", "Teller", "begins_own"]
 
@@ -34,15 +33,14 @@ _KEYS = msgspec.json.Decoder(dict[str, Raw])
 _Keys = dict[str, Raw]
 _MOST = 1_000
 """Sets of keys that are remembered."""
-_MOST_KEYS = 10_000
-_TRIES = 50
-"""Records of one set of keys that are looked at: a value may tell the format of a later one."""
+_HEAD_LINES = 200
 _LOGGED = {"message", "msg"}
-_ANY_NAMES = {"plain-ndjson", "plain-csv"}
+_PLAIN = "plain-ndjson"
+_ANY_NAMES = {_PLAIN, "plain-csv"}
 
 
 class Teller:
-    """Tells whose the records of one file are; records with the same keys look alike.
+    """Tells whose the records of one file are, by each record and the file's beginning alone.
 
     Args:
         own: the file's format.
@@ -56,13 +54,27 @@ class Teller:
         self._leaves = own.name == "vllm"
         self._incident = incident
         self._asked = _in_turn(own, incident)
-        self._formats: dict[frozenset[str], registry.Format] = {}
-        self._tries: Counter[frozenset[str]] = Counter()
-        self._own_keys: set[str] = set()
+        self._may: dict[frozenset[str], tuple[registry.Format, ...]] = {}
+        self._own_keys: frozenset[str] = frozenset()
+        self._own_shapes: set[frozenset[str]] = set()
+        self._plain_names: dict[str, frozenset[str]] = {}
         self.met: dict[str, registry.Format] = {}
         """Formats that records were told to be in, by name."""
-        for line in islice(head.split(b"\n", _TRIES), _TRIES):
-            self.told(line)
+        self._learn(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
+
+    def all_own(self) -> OwnKeys | None:
+        """Return what says of many records at once that they are the file's own.
+
+        None where keys alone do not tell that: each record is told by itself then.
+        """
+        must = {} if self._own.name == _PLAIN else self._own.told_by
+        if must is None:
+            return None
+        at = next(at for at, one in enumerate(self._asked) if one.name == self._own.name)
+        before = [keys for one in self._asked[:at] for keys in one.keys]
+        before += [frozenset({name}) for name in self._own.rather_plain(self._incident)]
+        never = telling(before, self._own_keys | must.keys())
+        return None if never is None else OwnKeys(must, never)
 
     def told(self, line: bytes) -> str:
         """Return the name of a record's format, or one of :data:`OWN`, OTHER and ASKED.
@@ -75,15 +87,24 @@ class Teller:
             return OWN
         if self._takes is not None and self._takes(line, keys):
             return OWN
-        found = self._format(line, frozenset(keys))
+        found = self._format(line, keys, frozenset(keys))
         if found is not None and found.name == self._own.name:
-            if len(self._own_keys) < _MOST_KEYS:
-                self._own_keys |= keys.keys()
             return OWN
         # Names that an incident gives to columns may be those of any format.
         if keys.keys() <= self._own_keys and (found is None or found.name in _ANY_NAMES):
             return OWN
         return found.name if found is not None else self._untold(line, keys)
+
+    def _learn(self, lines: list[bytes]) -> None:
+        """Learn from the file's beginning what keys its own records have."""
+        for line in lines:
+            try:
+                keys = frozenset(_KEYS.decode(line))
+            except FAULTS:
+                continue
+            if keys not in self._own_shapes and self._own.sniff(line, self._incident):
+                self._own_shapes.add(keys)
+        self._own_keys = frozenset().union(*self._own_shapes)
 
     def _untold(self, line: bytes, keys: _Keys) -> str:
         """Say whose a record is that is in no known format."""
@@ -97,19 +118,38 @@ class Teller:
             return OWN
         return ASKED if asked else OTHER
 
-    def _format(self, line: bytes, shape: frozenset[str]) -> registry.Format | None:
-        if len(self._tries) >= _MOST:
-            self._tries.clear()
-        if shape not in self._formats and self._tries[shape] < _TRIES:
-            self._tries[shape] += 1
-            found = self._sniffed(line)
-            if found is None:
-                return None
-            self._formats[shape] = self.met[found.name] = found
-        return self._formats.get(shape)
+    def _format(self, line: bytes, keys: _Keys, shape: frozenset[str]) -> registry.Format | None:
+        """Return the first format whose record it is; only those that it has the keys of."""
+        if shape not in self._may:
+            if len(self._may) >= _MOST:
+                self._may.clear()
+            self._may[shape] = self._candidates(shape)
+        for one in self._may[shape]:
+            # A record of the file's own form is read by its reader, which counts what is none.
+            own = one.name == self._own.name
+            known = own and (one.certain or one.name == _PLAIN) and shape in self._own_shapes
+            if known or self._is_of(one, line, keys):
+                self.met[one.name] = one
+                return one
+        return None
 
-    def _sniffed(self, line: bytes) -> registry.Format | None:
-        return next((one for one in self._asked if one.sniff(line, self._incident)), None)
+    def _is_of(self, one: registry.Format, line: bytes, keys: _Keys) -> bool:
+        if one.name not in self._plain_names:
+            self._plain_names[one.name] = one.rather_plain(self._incident)
+        if one.told_by is None or not self._plain_names[one.name].isdisjoint(keys):
+            return one.sniff(line, self._incident) is not None
+        told = one.told_by.items()
+        return all(key in keys and (not of or _text(keys[key]) in of) for key, of in told)
+
+    def _candidates(self, shape: frozenset[str]) -> tuple[registry.Format, ...]:
+        """Return the formats that a record with these keys may be in."""
+        names = plain.names(self._incident).keys()
+        return tuple(
+            one
+            for one in self._asked
+            if any(keys <= shape for keys in one.keys)
+            or (one.name == _PLAIN and not names.isdisjoint(shape))
+        )
 
 
 def _in_turn(own: registry.Format, incident: Incident) -> tuple[registry.Format, ...]:
@@ -123,6 +163,13 @@ def _in_turn(own: registry.Format, incident: Incident) -> tuple[registry.Format,
         return formats
     others = tuple(one for one in formats if one.name != own.name)
     return others if own.name in _TAKES else (own, *others)
+
+
+def _text(value: Raw) -> str | None:
+    try:
+        return msgspec.json.decode(value, type=str)
+    except FAULTS:
+        return None
 
 
 def begins_own(data: bytes, at: int) -> bool:

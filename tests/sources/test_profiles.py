@@ -325,3 +325,19 @@ def test_a_payload_whose_times_are_texts(read):
     found = records("litellm")[0] | {"startTime": "2026-02-03T04:00:01.125Z"}
     seen = read(json.dumps(found), "proxy.jsonl")
     assert seen.column("received_at") == [1_770_091_201_125_000]
+
+
+@pytest.mark.parametrize(
+    ("more", "names", "form"),
+    [
+        ({}, {}, "nginx"),
+        ({"prompt_tokens": 7}, {}, "nginx"),
+        ({"prompt_tokens": 7}, {"prompt_tokens": "prompt_tokens"}, "plain-ndjson"),
+        ({"prompt_tokens": 7, "received_at": "2026-02-03T04:00:00Z"}, {}, "plain-ndjson"),
+    ],
+)
+def test_a_field_that_is_called_as_ours_makes_no_plain_record_of_a_servers(read, more, names, form):
+    line = {"msec": 1.77e9, "request_id": "s-1", "status": 200, "request_time": 4.3} | more
+    seen = read(json.dumps(line), columns=names)
+    assert seen.facts.format == form
+    assert seen.rows["unverified"].to_list() == [True] if form == "nginx" else [None]

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from forensics.incident import Incident
+from forensics.sources import registry
 from forensics.sources.strangers import ASKED
+from forensics.sources.wrappers.objects import is_json
 
 DATA = Path(__file__).parents[1] / "_data" / "sources"
 _NO_LOGS = ("README", "truth")
@@ -97,6 +100,35 @@ def test_a_record_far_behind_many_that_look_alike_is_found(read):
     own, theirs = json.dumps({"id": "x", **OVER}), json.dumps({"id": "x", **FAILED})
     seen = read(f"{own}\n" * 300 + f"{theirs}\n" * 200)
     assert seen.rows.filter(request_id="f-1").height == 200
+
+
+@pytest.mark.parametrize("theirs", [FAILED, {" ": 1, **FAILED}])
+@pytest.mark.parametrize("blank", ["", " ", "\t"])
+@pytest.mark.parametrize("at", [0, 257, 1_201])
+def test_one_record_is_told_wherever_it_stands_among_many(read, theirs, blank, at):
+    lines = [json.dumps({"id": "x", **OVER})] * 1_200
+    lines.insert(at, blank + json.dumps({"id": "x", **theirs}))
+    rows = read("\n".join(lines)).rows.filter(request_id="f-1")
+    assert rows["prompt_tokens"].to_list() == [None]
+
+
+def test_each_record_is_told_by_what_it_holds(read):
+    plain, bucket = json.dumps(OVER), {"schema": "other", "request": {"request_id": "d-1"}}
+    trace = bucket | {"schema": "dynamo.request.trace.v1", "event_type": "request_end"}
+    lines = [plain, *[json.dumps(bucket | {"event_type": "request_end"})] * 80, json.dumps(trace)]
+    assert "dynamo" in read("\n".join(lines)).facts.format
+
+
+@pytest.mark.parametrize("log", [name for name, path in LOGS.items() if path.suffix != ".csv"])
+def test_keys_of_a_format_are_those_of_its_records(log):
+    incident = Incident()
+    for line in LOGS[log].read_bytes().split(b"\n")[:50]:
+        if not line.startswith(b"{") or not is_json(line):
+            continue
+        keys = json.loads(line).keys()
+        for one in registry.known(incident):
+            told = one.name != "plain-ndjson" and one.sniff(line, incident)
+            assert not told or any(of <= keys for of in one.keys), one.name
 
 
 ROWS = "request_id,tenant_id,prompt_tokens\na,t1,100\n"

@@ -10,13 +10,11 @@ from itertools import islice
 from typing import Any
 
 from forensics.incident import Incident
-from forensics.schema import REQUEST_COLUMNS
 from forensics.sources import plain
 from forensics.sources.profiles.entries import behind_noise
 from forensics.sources.profiles.shape import Profile, named, parts
 
 _RECORDS = 20
-_REQUEST = {column.name for column in REQUEST_COLUMNS}
 _FAULTS = (ValueError, RecursionError)
 _LIST = re.compile(rb"\s*\[\s*\{")
 _DECODER = json.JSONDecoder()
@@ -39,16 +37,53 @@ def _is_json(text: bytes) -> bool:
 def is_plain(profile: Profile, head: bytes, incident: Incident) -> bool:
     """Say whether a file is rather one of plain records, which happens to have the keys.
 
-    It is where it has columns of ours, by their own or their mapped names, that the profile
-    does not read.
+    It is where it has columns of ours that the profile does not read: one that tells plain
+    records (an id, a time, a pool), or one that the incident's ``[columns]`` names. A server's
+    log with a count of tokens among its fields, which its operator called as we do, stays what
+    it is.
     """
     known = plain.names(incident)
     if _is_json(behind_noise(head)):
         seen = plain.known_columns(head, incident)
     else:
         seen = {known[name] for name in _header(head) if name in known}
+    ours = {known[name] for name in plain_names(profile, incident)}
+    return plain.told_by(seen) and not seen.isdisjoint(ours)
+
+
+def plain_names(profile: Profile, incident: Incident) -> frozenset[str]:
+    """Return keys with which a record of a profile is rather a plain one."""
     own = {parts(path)[0] for path in named(profile)}
-    return plain.told_by(seen) and bool((seen & _REQUEST) - own)
+    return frozenset(
+        name
+        for name, ours in plain.names(incident).items()
+        if ours not in own and (ours in plain.TELLING or name in incident.columns)
+    )
+
+
+def record_keys(profile: Profile) -> tuple[frozenset[str], ...]:
+    """Return sets of keys, one of which is at the top of each record in JSON."""
+    if "json" not in profile.layout:
+        return ()
+    told = frozenset(parts(path)[0] for path in profile.told_by)
+    within = profile.records
+    return (told,) if within is None else (told, frozenset({parts(within)[0]}))
+
+
+def told_by(profile: Profile) -> dict[str, tuple[str, ...]] | None:
+    """Return the keys that alone tell a record, with the values of each: any where empty.
+
+    None where more is asked of a record than keys at its top.
+    """
+    if profile.records is not None or any(len(parts(path)) > 1 for path in profile.told_by):
+        return None
+    values = {path: tuple(told) for path, told in profile.told_values.items()}
+    plain_ones = all(isinstance(one, str) for told in values.values() for one in told)
+    if not plain_ones or any(len(parts(path)) > 1 for path in values):
+        return None
+    return {parts(path)[0]: () for path in profile.told_by} | {
+        parts(path)[0]: told for path, told in values.items()
+    }
 
 
 def _header(head: bytes) -> list[str]:
