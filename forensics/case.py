@@ -21,7 +21,7 @@ from forensics.incident import Incident, load, profile_files, with_verdicts
 from forensics.lineage import lineage
 from forensics.manifest import Run, arguments, incident_file, own_file
 from forensics.scratch import scratch_folder
-from forensics.sources.files import Input, expand, reading_order, settings_of
+from forensics.sources.files import Input, expand, on_disk, reading_order, settings_of
 from forensics.sources.overlap import distinct
 from forensics.sources.reading import Progress, Reading, Shard, nothing_readable, read_shard
 from forensics.sources.settings import adopted
@@ -161,7 +161,7 @@ class Case:
         place = self.run.arguments.get("out") if report is None else report
         if place is None:
             raise UsageError("notices are made from a finished report; write it first")
-        return write_notices(Path(place), Path(out), asked)
+        return write_notices(on_disk(os.fspath(place)), Path(out), asked)
 
     def explain(self, request: str) -> Explained:
         """Show each value of a listed request, where it was read, and what decided.

@@ -16,7 +16,7 @@ from forensics.evidence.seal import seal
 from forensics.manifest import manifest
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.report import html, markdown, pdf
-from forensics.sources.files import STDIN, as_text, on_disk
+from forensics.sources.files import STDIN, as_shown, on_disk
 
 if TYPE_CHECKING:
     from forensics.case import Case
@@ -45,7 +45,7 @@ def write_report(case: Case, out: Path, *, force: bool = False, with_pdf: bool =
         case.run.seconds["write"] = time.perf_counter() - begun
         for name, data in files.items():
             write_private(folder / name, data)
-        own = {"command": "report", "out": as_text(str(out)), "force": force, "pdf": with_pdf}
+        own = {"command": "report", "out": as_shown(str(out)), "force": force, "pdf": with_pdf}
         case.run.arguments |= own | ({"typst": typst_version()} if with_pdf else {})
         seal(folder, manifest(case.analysis, exposure, case.run))
     return Report(out, exposure)

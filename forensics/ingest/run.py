@@ -23,7 +23,7 @@ from forensics.ingest.zones import assumed
 from forensics.manifest import arguments, incident_file
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.evidence_set import MANIFEST, is_set, manifest_of
-from forensics.sources.files import Input, expand, settings_of, with_nodes
+from forensics.sources.files import Input, as_shown, expand, settings_of, with_nodes
 from forensics.sources.ledger import Ledger
 from forensics.sources.reading import Progress, nothing_readable
 from forensics.sources.settings import Settings, adopted
@@ -128,7 +128,7 @@ def _task(
         _refuse_other(settings, other)
     facts = {
         "started_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "arguments": {"command": "ingest", "out": str(target)}
+        "arguments": {"command": "ingest", "out": as_shown(str(target))}
         | arguments(paths, incident, format_name, workers),
         "incident_file": incident_file(incident),
     }
