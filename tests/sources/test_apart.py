@@ -87,7 +87,7 @@ def test_what_was_not_read_makes_the_evidence_incomplete(tmp_path):
     log = tmp_path / "node-1.log"
     log.write_text(ENGINES["sglang"] * 2 + '{"usage": {"prompt_tokens": 52310}}\n')
     said = forensics.read_logs(log).exposure().headline.incomplete
-    assert f"1 record in logs of engines not read: {ASKED}" in said
+    assert f"1 record in logs that were not read: {ASKED}" in said
     assert "records_not_known" in {gap.code for gap in check_logs(log).gaps}
 
 
