@@ -15,7 +15,7 @@ import msgspec
 from forensics import declared
 from forensics.notices.fixed import FACTS
 from forensics.notices.markdown import unescaped
-from forensics.notices.plaintext import without_tags
+from forensics.notices.plaintext import without_emphasis, without_tags
 
 _COLUMNS = tuple(declared.NOTICE_REQUESTS.dtypes)
 _ENDS = re.compile(r"[\0\n|]|: ")
@@ -56,7 +56,8 @@ def as_read(name: str, data: bytes) -> AsRead:
     # An id can be split by tags, and stand in one.
     bare = without_tags(text)
     parts = unescaped(bare) if name.endswith(".md") else html.unescape(_TAG.sub(_APART, text))
-    return AsRead(_APART.join((whole, bare)), parts=parts)
+    # Emphasis can split one as well.
+    return AsRead(_APART.join((whole, bare, without_emphasis(bare))), parts=parts)
 
 
 def _table(text: str) -> AsRead:

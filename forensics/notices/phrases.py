@@ -2,7 +2,8 @@
 
 An identifier is found where no letter, digit or inner ``_`` or ``-`` goes on before or after
 it: ``acct-1`` stands in ``(acct-1)``, ``user=ACCT-1`` and ``_acct-1_``, and not in ``acct-12``
-or ``acct-1-b``. Of several at one place the longest counts. The work grows with the text alone.
+or ``acct-1-b``. Both are folded first. Of several at one place the longest counts. The work
+grows with the text alone.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from forensics.notices.plaintext import folded, readings
+
 _TOKEN: Final = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 
 
 def core(text: str) -> str:
     """Return a text as it is compared: in one case, single blanks, without signs at its ends."""
-    plain = _plain(text)
+    plain = folded(text)
     if _TOKEN.fullmatch(plain):
         return plain
     spans = list(_TOKEN.finditer(plain))
@@ -48,7 +51,9 @@ class Phrases:
 
     def found(self, text: str) -> set[str]:
         """Return the cores that stand in a text."""
-        plain = _plain(text)
+        return {one for plain in readings(text) for one in self._found(plain)}
+
+    def _found(self, plain: str) -> set[str]:
         tokens = set(_TOKEN.findall(plain))
         single = {token for token in tokens if token in self._single}
         first = {token for token in tokens if token in self._longer}
@@ -73,7 +78,3 @@ class Phrases:
             if last < len(spans) and plain[begin : spans[last][1]] in self._whole:
                 return length, plain[begin : spans[last][1]]
         return 1, first if first in self._single else None
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())

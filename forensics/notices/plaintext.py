@@ -21,7 +21,8 @@ _APART: Final = frozenset(
     }
 )
 """Elements that words do not go on across; all others are drawn within a line."""
-_EMPHASIS: Final = re.compile(r"[*_`~\\]")
+_EMPHASIS: Final = re.compile(r"[*`~\\]")
+_STYLE: Final = re.compile(r"(?is)<style\b.*?</style>")
 
 
 def without_tags(markup: str) -> str:
@@ -32,9 +33,44 @@ def without_tags(markup: str) -> str:
 
 def as_words(markup: str) -> str:
     """Return the words of a text in HTML, Markdown or a template of either, in one case."""
-    shown = unicodedata.normalize("NFKC", _EMPHASIS.sub("", without_tags(markup)))
-    seen = "".join(sign for sign in shown if unicodedata.category(sign) not in ("Cf", "Mn"))
-    return " ".join(seen.casefold().split())
+    return folded(without_emphasis(without_tags(markup)).replace("_", ""))
+
+
+def without_emphasis(shown: str) -> str:
+    """Return Markdown without the signs that can stand within a word; ``_`` there is a sign."""
+    return _EMPHASIS.sub("", shown)
+
+
+def of_own(markup: str) -> str:
+    """Return what the reader of a template sees of it, with Markdown's emphasis and without."""
+    bare = without_tags(_STYLE.sub("", markup))
+    return f"{bare}\0{without_emphasis(bare)}"
+
+
+def folded(text: str) -> str:
+    """Return a text as it is compared: one form of each letter, hyphen and blank, one case.
+
+    What shows nothing, such as a soft hyphen, is left out.
+    """
+    if text.isascii():
+        return " ".join(text.casefold().split())
+    return " ".join("".join(map(_seen, unicodedata.normalize("NFKC", text))).casefold().split())
+
+
+def readings(text: str) -> set[str]:
+    """Return a text folded, once as one word and once as two where something unseen stands."""
+    if text.isascii():
+        return {folded(text)}
+    # A dash can join an id and can stand beside it.
+    apart = "".join(
+        " " if unicodedata.category(sign) in ("Cf", "Pd") and sign != "-" else sign for sign in text
+    )
+    return {folded(text), folded(apart)}
+
+
+def _seen(sign: str) -> str:
+    kind = unicodedata.category(sign)
+    return "-" if kind == "Pd" or sign == "\u2212" else "" if kind in ("Cf", "Mn") else sign
 
 
 def _between(tag: re.Match[str]) -> str:

@@ -27,6 +27,7 @@ from forensics.notices.fixed import fixed_texts
 from forensics.notices.isolation import Isolation, owners_in
 from forensics.notices.key import key_from, key_mark
 from forensics.notices.packet import Packets, Rows, sums_of
+from forensics.notices.plaintext import of_own
 from forensics.notices.pseudonyms import AUDIENCE, pseudonym
 from forensics.notices.published import NEVER, Published, published
 from forensics.notices.sentences import Variant
@@ -103,9 +104,14 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         packets = Packets(report.exposure, report.manifest.sha256, said, look)
         names = {row["account"]: row["pseudonym"] for row in every.facts.iter_rows(named=True)}
         addresses = {tenant: [one.contact for one in of] for tenant, of in known.items()}
-        stated = _stated(report, look, said)
         isolation = Isolation(
-            owners_in(report), names, addresses, fixed_texts(), stated, packets.checker
+            owners_in(report),
+            names,
+            addresses,
+            fixed_texts(),
+            _own_texts(report, look, said),
+            _models(report),
+            packets.checker,
         )
         written = _Written(folder)
         written.packets(every, packets, isolation)
@@ -185,15 +191,18 @@ def _own(
     }
 
 
-def _stated(report: Finished, look: Templates, said: Wording) -> dict[str, str]:
-    """Return the texts of the case that packets hold, by what they are."""
-    exposure = report.exposure
-    models = {*exposure.scope.models, *report.requests["model"].drop_nulls().unique()}
+def _models(report: Finished) -> str:
+    known = {*report.exposure.scope.models, *report.requests["model"].drop_nulls().unique()}
+    return "\n".join(sorted(known))
+
+
+def _own_texts(report: Finished, look: Templates, said: Wording) -> dict[str, str]:
+    """Return what the sender wrote and every packet holds, by what it is."""
+    case = report.exposure.case
     return {
-        "the title of the case": exposure.case.title,
-        "the id of the case": exposure.case.id,
-        "the name of a model": "\n".join(sorted(models)),
-        "a template of your own": look.own_text,
+        "the title of the case": case.title,
+        "the id of the case": case.id,
+        "a template of your own": of_own(look.own_text),
         "a sentence of your own": "\n".join(texts_of(said)),
     }
 

@@ -19,10 +19,11 @@ def isolation(
     contacts: dict[str, list[str]] | None = None,
     requests: dict[str, str] | None = None,
     title: str = "",
+    models: str = "",
 ) -> Isolation:
     names = {tenant: f"t-{at:020d}" for at, tenant in enumerate([OWN, *tenants])}
     owners = {name: frozenset({tenant}) for name, tenant in (requests or {}).items()}
-    return Isolation(owners, names, contacts or {}, FIXED, {"the title of the case": title})
+    return Isolation(owners, names, contacts or {}, FIXED, {"the title of the case": title}, models)
 
 
 def check(whose: Isolation, text: str = "", **facts: object) -> None:
@@ -39,7 +40,20 @@ def whose() -> Isolation:
     "around",
     [
         *("{}", "{}.", "account:{}", "user={}", "x/{}/y", "#{}", "“{}”", "«{}»", "{}—", "{}…"),
-        *("~{}~", "_{}_", "-{}-", "{}&c", "{}/2", "{}\u200b", "`{}`", "\\#{}", "{}'s", "\n{}\n"),
+        *(
+            "see\u200b{}",
+            "—{}—",
+            "~{}~",
+            "_{}_",
+            "-{}-",
+            "{}&c",
+            "{}/2",
+            "{}\u200b",
+            "`{}`",
+            "\\#{}",
+            "{}'s",
+            "\n{}\n",
+        ),
     ],
 )
 @pytest.mark.parametrize("planted", [*OTHERS, REQUEST])
@@ -78,6 +92,51 @@ def test_a_title_is_named_as_the_place_and_not_shown():
     with pytest.raises(PrivacyError, match="the title of the case holds") as stopped:
         check(isolation(OTHER, title=title), f"# C-1: {title}", case_title=title)
     assert OTHER not in str(stopped.value)
+
+
+@pytest.mark.parametrize(
+    ("tenant", "title"),
+    [
+        ("acme", "As acme told us"),
+        ("acme", "of ac\u00adme alone"),
+        ("t-0042", "of T-0042"),
+        ("2026", "of 2026"),
+        ("4711-ü", "of 4711\u2011Ü"),
+    ],
+)
+def test_in_a_text_of_the_senders_own_any_id_is_a_word(tenant, title):
+    with pytest.raises(PrivacyError, match=r"the title of the case holds .* a word that is the"):
+        check(isolation(tenant, title=title))
+    check(isolation("notice", "yes", "7", title="This notice, yes, of 7"))
+
+
+@pytest.mark.parametrize("tenant", ["t-0042", "Z-100", "acc042"])
+def test_a_letter_makes_no_number_of_an_id(tenant):
+    check(isolation(tenant), f"see {tenant} there")
+    with pytest.raises(PrivacyError):
+        check(isolation(tenant), f"| a | {tenant} |")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["T12345678", "2026-09-01-bigcust", "12:30-acme-llc", "70000003", "Z-2026-09-01"],
+)
+def test_what_only_begins_like_a_time_or_a_number_is_looked_for_in_all_text(name):
+    with pytest.raises(PrivacyError):
+        check(isolation(requests={name: OTHER}), f"see {name} there")
+    check(isolation("2026-09-01", "2026-09-01T12:00:00.000000Z", "12:00:00"), "at 12:00:00")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("acct\u2011000002", "ac\u200bct-000002", "acct&shy;-000002", "ac**ct**-000002"),
+        *("\uff41cct\uff0d00000\uff12", "acct\u2013000002", "ac<b>ct</b>-000002"),
+    ],
+)
+def test_what_a_reader_takes_for_an_id_is_one(text, whose):
+    with pytest.raises(PrivacyError):
+        check(whose, f"see {text} there")
 
 
 def test_names_of_fields_and_words_of_the_package_are_nobodys():
