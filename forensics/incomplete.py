@@ -9,9 +9,11 @@ import polars as pl
 from forensics.activity import HOUR
 from forensics.analysis import Analysis
 from forensics.arrivals import LONGEST
+from forensics.attribution import onward
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
 from forensics.coverage.quiet import quiet
+from forensics.direction import WRITES
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
@@ -38,6 +40,7 @@ def incomplete(analysis: Analysis) -> list[str]:
         *_window(analysis),
         *_holes(analysis),
         *_signals(analysis),
+        *_astray(analysis),
         *_some(analysis.unpaired, "gateway record", "without a pair among engine records"),
         *_markers(analysis),
         *_some(len(analysis.attested.unmatched), "attestation", "of requests that no log holds"),
@@ -182,6 +185,16 @@ def _orphans(analysis: Analysis) -> int:
         return len(times)
     start, end = window[0] - ZONE_UNCERTAINTY, window[1] + LONGEST + ZONE_UNCERTAINTY
     return int(times.is_between(start, end).fill_null(value=True).sum())
+
+
+_ANYWHERE = "that may have written on any decode rank: no log names theirs"
+
+
+def _astray(analysis: Analysis) -> list[str]:
+    """Return how many requests may have written where nobody knows."""
+    if analysis.incident.trigger.mechanism not in WRITES:
+        return []
+    return _some(onward.astray(analysis.requests), "request", _ANYWHERE)
 
 
 def _signals(analysis: Analysis) -> list[str]:

@@ -54,8 +54,12 @@ def judge_all(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> 
 
 
 def _both(read: Judged, wrote: Judged) -> Judged:
-    """Return the pairs of either way, once each; of residents and writers the larger number."""
-    every = pl.concat([read.pairs, wrote.pairs], how="diagonal_relaxed")
+    """Return the pairs of either way, once each; of residents and writers the larger number.
+
+    Where the direction is not settled, what a request wrote makes no source more than possible.
+    """
+    written = wrote.pairs.with_columns(tier=pl.lit("possible"))
+    every = pl.concat([read.pairs, written], how="diagonal_relaxed")
     pairs = every.sort(every.columns, nulls_last=False).unique(_PAIR, keep="first")
     pairs = pairs.sort(*_PAIR, nulls_last=False)
     counts = pl.concat([read.resident, wrote.resident])

@@ -176,3 +176,60 @@ def test_report_and_notices_of_a_write_fault_say_the_same(
     found = told(finished(folder), _name)
     recipients = found.facts.filter(pl.col("population") == "recipient")
     assert recipients["n_possible"].sum() == sum(t.n_possible for t in document.recipients)
+
+
+def _lone(**trigger: object) -> list[dict[str, object]]:
+    """One request that meets the condition, and others before and after it, on two ranks."""
+    shared = {"hop": "joined", "reserved_pages": 9, "transferred_pages": 9}
+    shared |= {"completion_tokens": 4, "http_status": 200}
+    rows: list[dict[str, object]] = [
+        shared
+        | {"request_id": f"{when}-{rank}", "tenant_id": f"t{rank}", "decode_node": f"d1/dp{rank}"}
+        | {"received_at": f"2026-09-01T{hour}:00:00Z", "released_at": f"2026-09-01T{hour}:00:30Z"}
+        for when, hour in (("before", "08"), ("after", "12"))
+        for rank in (0, 1)
+    ]
+    short = {"request_id": "wrote", "tenant_id": "w", "received_at": "2026-09-01T10:00:00Z"}
+    return [*rows, shared | short | {"decode_node": "d1/dp0", "transferred_pages": 1} | trigger]
+
+
+@pytest.mark.parametrize("mechanism", ["write", "unknown"])
+@pytest.mark.parametrize("named", [True, False], ids=["rank known", "rank lost"])
+def test_a_write_whose_rank_no_log_names_may_have_been_on_any(
+    case_of: CaseOf, mechanism: str, *, named: bool
+) -> None:
+    lost = {} if named else {"decode_node": None}
+    case = case_of(*_lone(**lost), incident=f'[trigger]\nmechanism = "{mechanism}"\n')
+    tiers = dict(case.requests.polars().select("request_id", "tier").iter_rows())
+    assert tiers["after-0"] == "possible"
+    assert tiers["after-1"] == ("ruled_out" if named else "possible")
+    assert {tiers["before-0"], tiers["before-1"]} == {"ruled_out"}
+    head = case.exposure().headline
+    assert head.bound.high >= (2 if named else 3) - (mechanism == "write")
+    assert any("on any decode rank" in said for said in head.incomplete) is not named
+
+
+def test_the_condition_grades_the_source_of_a_write(case_of: CaseOf) -> None:
+    """Where it is direct evidence the source is probable, and what it may have reached possible."""
+    for mechanism, tier in (("write", "probable"), ("unknown", "possible")):
+        case = case_of(*_lone(), incident=f'[trigger]\nmechanism = "{mechanism}"\n')
+        (source,) = [row for row in case.exposure().sources if row.tenant_id == "w"]
+        assert (source.tier, source.responses) == (tier, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "listed"),
+    [
+        ({"reserved_pages": None, "transferred_pages": 1, "prefill_node": "p1"}, True),
+        ({"reserved_pages": None, "transferred_pages": None, "http_status": 400}, False),
+    ],
+    ids=["decode's record lost", "refused at the door"],
+)
+def test_a_write_without_an_answer_is_not_cleared_by_a_record_that_is_lost(
+    case_of: CaseOf, values: dict[str, object], *, listed: bool
+) -> None:
+    lost = {"decode_node": None, "completion_tokens": 0, "http_status": 500, "prompt_tokens": 9000}
+    pool = {"node": "p1", "role": "prefill", "pool_tokens": 1_000, "engine": "sglang"}
+    case = case_of(pool, *_lone(**(lost | values)), incident='[trigger]\nmechanism = "write"\n')
+    rows = case.requests.polars().filter(pl.col("request_id") == "wrote")
+    assert (rows["tier"].to_list() == ["possible"]) is listed

@@ -7,15 +7,19 @@ may have received its data, until the rank starts again.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import polars as pl
 
 from forensics.attribution import moments
 from forensics.attribution.coresidency import PAIR_COLUMNS
+from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
 from forensics.direction import CO_RESIDENT, TRIGGER_CODES, flagged
+from forensics.schema import AFFECTED_TIERS
 
 _RANK = ["decode_node", "since"]
-_KEPT = (*("handoff", "request_id", "attempt", "tenant_id"), *_RANK, "began", "ended")
+_KEPT = (*("handoff", "request_id", "attempt", "tenant_id", "tier"), *_RANK, "began", "ended")
 
 
 def wrote(requests: pl.DataFrame) -> pl.Series:
@@ -26,26 +30,56 @@ def wrote(requests: pl.DataFrame) -> pl.Series:
     """
     meets = pl.any_horizontal([flagged(code) for code in TRIGGER_CODES])
     listed = pl.col("tier").is_in(["confirmed", "probable", "possible", "not_assessable"])
-    found = requests.filter(meets & (listed | _undelivered()))
+    found = requests.filter(meets & (listed | _undelivered(requests.columns)))
     return found["handoff"]
 
 
 def undelivered(requests: pl.DataFrame) -> pl.Series:
-    """Return the hand-offs that met the condition and held pages, though nothing was answered."""
-    meets = pl.any_horizontal([flagged(code) for code in TRIGGER_CODES])
-    return requests.filter(meets & _undelivered())["handoff"]
+    """Return the hand-offs that held pages and may have met the condition, unanswered.
+
+    Where a log lost its record of one, whether it met the condition is not known.
+    """
+    meets = pl.any_horizontal([flagged(code) for code in (*TRIGGER_CODES, "log_gap")])
+    return requests.filter(meets & _undelivered(requests.columns))["handoff"]
 
 
-def _undelivered() -> pl.Expr:
-    """Say that only the missing answer rules a request out, and that it held pages."""
-    held = (pl.col("stale_pages") > 0) | pl.col("reserved_at").is_not_null()
+def astray(requests: pl.DataFrame) -> int:
+    """Return how many hand-offs may have written on a decode rank that no log names."""
+    nowhere = requests.filter(pl.col("decode_node").is_null())
+    return len(wrote(nowhere))
+
+
+def _undelivered(columns: Collection[str]) -> pl.Expr:
+    """Say that only the missing answer rules a request out, and that it may have held pages."""
     out, cleared = flagged("out_of_scope"), flagged("not_disaggregated") | flagged("full_transfer")
-    return flagged("not_delivered") & held.fill_null(value=False) & ~out & ~cleared
+    return flagged("not_delivered") & ~_held_none(columns) & ~out & ~cleared
+
+
+def _held_none(columns: Collection[str]) -> pl.Expr:
+    """Say of which requests it is shown that decode gave them no page.
+
+    They were refused at the door, or decode's own record says so. What a lost record would have
+    said is not known: where it is missing, nothing is shown.
+    """
+    nodes = [name for name in ("prefill_node", "decode_node") if name in columns]
+    unseen = pl.all_horizontal(pl.lit(value=True), *(pl.col(name).is_null() for name in nodes))
+    return _never_reserved(columns) | (at_the_door(columns) & unseen)
+
+
+def _never_reserved(columns: Collection[str]) -> pl.Expr:
+    """Say where decode's record is held and names no reservation, as others of its rank do."""
+    known = {"decode_prompt_tokens", "reserved_at", "reserved_pages"} <= set(columns)
+    if not known:
+        return pl.lit(value=False)
+    told = pl.col("reserved_at").is_not_null().any().over("decode_node")
+    silent = pl.col("reserved_at").is_null() & pl.col("reserved_pages").is_null()
+    held = pl.col("decode_prompt_tokens").is_not_null()
+    return (pl.col("reserved_pages") == 0).fill_null(value=False) | (held & silent & told)
 
 
 def beside(requests: pl.DataFrame, writers: pl.Series) -> pl.Series:
     """Return the hand-offs that held pages on a rank from its first write by another on."""
-    every = _residence(requests)
+    every = _residence(requests).with_columns(tenant_id=pl.lit(None, dtype=pl.String))
     met = _met(every, every.filter(pl.col("handoff").is_in(writers.implode())))
     return met["handoff"].unique()
 
@@ -58,7 +92,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         The columns of :data:`PAIR_COLUMNS` plus ``attempt`` and ``last_at`` (the tenant's first
-        write there), sorted.
+        write there), sorted. A source is ``probable`` where a request of it that met the
+        condition is: what it wrote there is the source's part, who held the pages the response's.
     """
     every = _residence(requests)
     exposed = every.join(
@@ -68,6 +103,7 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     )
     writers = every.filter(pl.col("handoff").is_in(wrote(requests).implode()))
     met = _met(exposed, writers).sort("first", "handoff", "source_tenant_id")
+    met = met.with_columns(sure=pl.col("sure").any().over("handoff", "source_tenant_id"))
     found = met.unique(["handoff", "source_tenant_id"], keep="first", maintain_order=True)
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     unknown = [name for name in PAIR_COLUMNS if name in ("source_request_id", "probability")]
@@ -75,7 +111,7 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     whole = found.with_columns(
         *(pl.lit(None, dtype=PAIR_COLUMNS[name]).alias(name) for name in unknown),
         origin=pl.lit("decode"),
-        tier=pl.lit("possible"),
+        tier=pl.when("sure").then(pl.lit("probable")).otherwise(pl.lit("possible")),
         same_tenant=same,
     )
     return whole.select(*PAIR_COLUMNS, "attempt", last_at="first").sort(
@@ -90,7 +126,7 @@ def writers(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def _residence(requests: pl.DataFrame) -> pl.DataFrame:
-    """Requests that held pages of a known decode rank: from when, and until when at the most."""
+    """Requests that may have held pages of a decode rank: from when, until when at the most."""
     names = requests.columns
     known = [name for name in ("released_at", "finished_at") if name in names]
     rows = requests.with_columns(
@@ -99,7 +135,8 @@ def _residence(requests: pl.DataFrame) -> pl.DataFrame:
         ended=pl.max_horizontal(moments.last(names), pl.coalesce(*known, pl.lit(END))),
         timeless=moments.timeless(names),
     )
-    rows = rows.filter(pl.col("decode_node").is_not_null())
+    nowhere = pl.col("decode_node").is_null()
+    rows = rows.filter(~(nowhere & (_held_none(names) | flagged("not_disaggregated"))))
     return pl.concat([rows.select(_KEPT), _any_start(rows).select(_KEPT)])
 
 
@@ -110,13 +147,29 @@ def _any_start(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _met(rows: pl.DataFrame, writers: pl.DataFrame) -> pl.DataFrame:
-    """Return each row with each tenant that wrote on its rank before it gave back its pages.
+    """Return each row with each tenant that may have written where it held pages.
+
+    On its rank, or anywhere where the rank of either is not known.
+    """
+    writers = writers.with_columns(sure=pl.col("tier").is_in(AFFECTED_TIERS[:2]))
+    nowhere = pl.col("decode_node").is_null()
+    placed = writers.filter(~nowhere)
+    found = [
+        _after(rows.filter(~nowhere), placed, _RANK),
+        _after(rows, writers.filter(nowhere), []),
+        _after(rows.filter(nowhere), placed, []),
+    ]
+    return pl.concat(found)
+
+
+def _after(rows: pl.DataFrame, writers: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Return each row with each tenant that wrote before it gave back its pages.
 
     What a request wrote into its own pages is its own: it meets only writes of others.
     """
     first = (
         writers.sort("began", "handoff")
-        .group_by(*_RANK, pl.col("tenant_id").alias("source_tenant_id"), maintain_order=True)
+        .group_by(*by, "sure", pl.col("tenant_id").alias("source_tenant_id"), maintain_order=True)
         .agg(
             pl.col("began").first().alias("first"),
             pl.col("handoff").first().alias("by"),
@@ -124,4 +177,5 @@ def _met(rows: pl.DataFrame, writers: pl.DataFrame) -> pl.DataFrame:
         )
     )
     other = pl.when(pl.col("by") == pl.col("handoff")).then("second").otherwise("first")
-    return rows.join(first, on=_RANK).filter(other <= pl.col("ended"))
+    met = rows.join(first, on=by) if by else rows.join(first, how="cross")
+    return met.filter(other <= pl.col("ended")).select(*_KEPT, "source_tenant_id", "sure", "first")
