@@ -144,6 +144,7 @@ CONFIG_KEYS = (
     "disable_cuda_graph",
     "batch_size",
     "disaggregation_decode_enable_radix_cache",
+    "speculative_algorithm",
 )
 """Settings that move a pool, or what decode reserves of it. No other setting is ever read."""
 

@@ -10,8 +10,13 @@ REASONS = {
     "allocator_unchecked": "the allocator is stated, and nothing in the logs says that the engine "
     "has it: which engine it is, or whether it runs apart from prefill, is not known",
     "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
+    "speculation": "decode guesses tokens ahead, and no log counts the pages that it takes and "
+    "gives back for them",
+    "retracted": "running requests were put back: their pages were given back and taken again, "
+    "which no log counts",
     "pages_differ": "more or fewer pages were reserved than the prompts have",
-    "holds_not_logged": "of some requests it was not logged which pages they held when",
+    "holds_not_logged": "of some requests or health checks it was not logged which pages they held "
+    "when",
     "records_lost": "records are missing since the start: hours without any, unreadable lines, "
     "a sample, requests that name no rank or only its server, or a stretch without requests in any "
     "log",

@@ -27,10 +27,18 @@ def at_the_door(columns: Collection[str]) -> pl.Expr:
     Args:
         columns: of the frame of requests; what is not among them is not known.
     """
+    signs = [(pl.col(name) > 0).fill_null(value=False) for name in _SIGNS if name in columns]
+    return refused(columns) & ~pl.any_horizontal(pl.lit(value=False), *signs)
+
+
+def refused(columns: Collection[str]) -> pl.Expr:
+    """Say which requests were answered with an error status of a client's kind, by any engine.
+
+    Args:
+        columns: of the frame of requests; what is not among them is not known.
+    """
     if "http_status" not in columns:
         return pl.lit(value=False)
     status = pl.col("http_status")
-    refused = status.is_between(*_DOOR) & ~status.is_in(_NOT_AT_THE_DOOR)
-    signs = [(pl.col(name) > 0).fill_null(value=False) for name in _SIGNS if name in columns]
-    ran = pl.any_horizontal(pl.lit(value=False), *signs)
-    return (refused & ~ran).fill_null(value=False)
+    said = status.is_between(*_DOOR) & ~status.is_in(_NOT_AT_THE_DOOR)
+    return said.fill_null(value=False)

@@ -15,9 +15,11 @@ import polars as pl
 from forensics.attribution import allocators, hops, moments
 from forensics.attribution.coresidency import START_OFF
 from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
+from forensics.attribution.refusals import refused
 from forensics.boots import BEGINNING
-from forensics.capacity import Capacity
+from forensics.capacity import Capacity, server_of
 from forensics.columns import ensure
+from forensics.fields import parted
 from forensics.limits import in_force
 from forensics.schema import AFFECTED_TIERS
 
@@ -111,24 +113,31 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
 def _astray(stay: Stay, every: pl.DataFrame) -> None:
     """Note that requests of the rank may have run since this start, or since another."""
     inside = (pl.col("last") > stay.since + START_OFF) & (pl.col("first") <= stay.last_read)
-    other = (pl.col("since") != stay.since) & inside & _silent()
+    other = (pl.col("since") != stay.since) & inside & _may_have_held()
     if every.select(other.any()).item():
         stay.reasons.add("holds_not_logged")
 
 
-def _silent() -> pl.Expr:
-    """Say that a request held pages: without figures of these it is no refusal, but not logged."""
+def _may_have_held() -> pl.Expr:
+    """Say that a request may have held pages: all but those refused without any figure of pages.
+
+    Decode too refuses what is over its limit, and then takes no page for it.
+    """
     signs = ("completion_tokens", "reserved_at", "released_at", "reserved_pages")
     held = [pl.col(name) > 0 for name in (*signs, "transferred_pages")]
-    return pl.any_horizontal(
-        sign.fill_null(value=False) for sign in (*held, pl.col("tier").is_in(AFFECTED_TIERS))
-    )
+    ran = [*held, pl.col("tier").is_in(AFFECTED_TIERS)]
+    return ~refused(_NEEDED) | pl.any_horizontal(sign.fill_null(value=False) for sign in ran)
 
 
 def _checks(probed: pl.DataFrame) -> pl.DataFrame:
-    names = ("decode_node", *_NEEDED)
-    rows = ensure(probed, ["decode_node", *_NEEDED]).select(names)
-    return rows.drop_nulls(["decode_node", "reserved_at", "released_at"])
+    """Return health checks of decode ranks, with the span in which each may have taken pages."""
+    rows = ensure(probed, ["decode_node", *_NEEDED])
+    spans = {"first": moments.first(rows.columns), "last": moments.last(rows.columns)}
+    return (
+        rows.with_columns(**spans)
+        .select("decode_node", "first", "last", *_NEEDED)
+        .drop_nulls("decode_node")
+    )
 
 
 def _describe(stay: Stay, capacity: Capacity) -> None:
@@ -152,8 +161,11 @@ def _describe(stay: Stay, capacity: Capacity) -> None:
     reason = allocators.against(facts)
     if reason:
         stay.reasons.add(reason)
+    settings = parted(facts["config"])
     if "radix_cache=True" in (facts["config"] or ""):
         stay.reasons.add("prefix_cache")
+    if settings.get("speculative_algorithm", "None").lower() not in ("none", "null", ""):
+        stay.reasons.add("speculation")
 
 
 def _hold(stay: Stay, checks: pl.DataFrame) -> None:
@@ -165,7 +177,7 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
     needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)
     came = pl.col("first") <= until
-    if rows.select((came & _silent() & unknown).any()).item():
+    if rows.select((came & _may_have_held() & unknown).any()).item():
         stay.reasons.add("holds_not_logged")
     if hops.contradicted(stay.rows):
         stay.reasons.add("times_differ")
@@ -179,10 +191,10 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
 def _sized(stay: Stay, checks: pl.DataFrame) -> pl.DataFrame:
     """Return requests and health checks of a stay with pages and tokens, under one set of names."""
     own = stay.rows.with_columns(name=pl.col("request_id"))
-    span = pl.col("reserved_at").is_between(stay.since, stay.last_read)
-    more = checks.filter((pl.col("decode_node") == stay.node) & span)
-    every = pl.concat([own, more], how="diagonal_relaxed").with_columns(
-        first=pl.coalesce("first", "reserved_at"), _row=pl.col("_row").fill_null(UNKNOWN)
+    span = (pl.col("last") >= stay.since) & (pl.col("first") <= stay.last_read)
+    here = pl.col("decode_node").is_in([stay.node, server_of(stay.node)])
+    every = pl.concat([own, checks.filter(here & span)], how="diagonal_relaxed").with_columns(
+        _row=pl.col("_row").fill_null(UNKNOWN)
     )
     whole = (pl.col("reserved_tokens") + stay.page_tokens - 1) // stay.page_tokens
     prompt = pl.coalesce("decode_prompt_tokens", "prompt_tokens")

@@ -19,6 +19,7 @@ from forensics import schema
 from forensics.activity import HOUR
 from forensics.attribution.holds import Holds, Ints, resolution
 from forensics.attribution.stays import Stay
+from forensics.capacity import server_of
 from forensics.clock import Clocks
 
 QUARTER = HOUR // 4
@@ -35,7 +36,8 @@ MISFIT = 0.001
 def figures(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
     """Return ``node``, ``at``, ``lasts``, ``used_tokens`` and ``usage`` of decode batches, sorted.
 
-    The figure is that of some moment from ``at`` on that is at the most ``lasts`` later.
+    ``retracted`` counts requests that were put back within the span. The figure is that of some
+    moment from ``at`` on that is at the most ``lasts`` later.
 
     Args:
         found: frames of :data:`forensics.schema.ACTIVITY_COLUMNS`, in any split.
@@ -60,10 +62,11 @@ def figures(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
 def _most(rows: pl.DataFrame, span: pl.Expr, lasts: int) -> pl.DataFrame:
     """Return the highest figure of each span, the earliest of equal ones: blocks part spans."""
     first = rows.sort("used_tokens", "usage", "at", descending=[True, True, False], nulls_last=True)
-    most = first.group_by("node", span.alias("span"), maintain_order=True).first()
-    return most.select(
-        "node", "at", pl.lit(lasts, dtype=pl.Int64).alias("lasts"), "used_tokens", "usage"
+    most = first.group_by("node", span.alias("span"), maintain_order=True).agg(
+        pl.col("at", "used_tokens", "usage").first(), pl.sum("retracted")
     )
+    lasting = pl.lit(lasts, dtype=pl.Int64).alias("lasts")
+    return most.select("node", "at", lasting, "used_tokens", "usage", "retracted")
 
 
 def check(stay: Stay, told: pl.DataFrame) -> None:
@@ -73,6 +76,8 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
         stay: of one rank; without holds nothing is compared.
         told: see :func:`figures`.
     """
+    if _put_back(stay, told):
+        stay.reasons.add("retracted")
     if stay.holds is None or not len(stay.holds):
         return
     last = stay.last_read
@@ -91,6 +96,13 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
     for reason, agrees in (("usage_differs", fits), ("pool_differs", of_pool)):
         if (~agrees).sum() > MISFIT * len(agrees):
             stay.reasons.add(reason)
+
+
+def _put_back(stay: Stay, told: pl.DataFrame) -> bool:
+    """Say whether the rank put requests back: they take their pages again, and no log says when."""
+    here = pl.col("node").is_in([stay.node, server_of(stay.node)]) & (pl.col("retracted") > 0)
+    span = (pl.col("at") + pl.col("lasts") >= stay.since) & (pl.col("at") <= stay.last_read)
+    return bool(told.select((here & span).any()).item())
 
 
 def _said(rows: pl.DataFrame, stay: Stay) -> pl.DataFrame:

@@ -2,9 +2,13 @@
 
 import json
 
+import polars as pl
 import pytest
 
 import forensics
+from forensics.attribution import usage
+from forensics.attribution.stays import Stay
+from forensics.clock import Clocks
 
 DAY = "2026-09-01T"
 POOL = {
@@ -73,3 +77,38 @@ def test_a_server_without_its_rank_may_be_any_of_its_ranks(read, reader):
     assert "records_lost" in reasons(case)
     assert tiers(case) == {"of-w": "possible"}
     assert {t.tenant_id: t.requests for t in case.exposure().sources} == {"of-w": 1}
+
+
+CHECK = hold("HEALTH_CHECK_1", "00:30", 1, tenant_id=None, http_status=None, decode_prompt_tokens=1)
+BARE = dict.fromkeys(("reserved_at", "released_at", "reserved_pages", "transferred_pages"))
+FAILED = hold("f", "01:30", 8, http_status=503, completion_tokens=0, finish_reason="error", **BARE)
+UNLOGGED = {
+    "a failed request": ([POOL, FAILED], "holds_not_logged"),
+    "a health check": ([POOL, {**CHECK, **BARE}], "holds_not_logged"),
+    "speculation": ([POOL | {"config": {"speculative_algorithm": "EAGLE"}}], "speculation"),
+}
+
+
+@pytest.mark.parametrize(("lines", "reason"), UNLOGGED.values(), ids=UNLOGGED)
+def test_pages_that_no_log_counts_keep_a_rank_from_being_replayed(read, lines, reason):
+    lines = [{name: value for name, value in line.items() if value is not None} for line in lines]
+    case = read(*lines, *WRITERS, READER)
+    assert reasons(case) == {reason}
+    assert set(tiers(case).values()) == {"possible"}
+
+
+def test_a_health_check_that_was_logged_is_none_of_these(read):
+    assert reasons(read(POOL, CHECK, *WRITERS, READER)) == set()
+
+
+def test_requests_that_were_put_back_keep_a_rank_from_being_replayed():
+    """Of the lines of a minute the highest figure counts, but the one put back is in another."""
+    line = {"hop": "decode", "node": "d1/dp0", "batches": None, "naive": False}
+    lines = [line | {"at": n, "used_tokens": 64 - n, "retracted": n} for n in range(2)]
+    told = usage.figures([pl.DataFrame(lines)], Clocks({}))
+    found = []
+    for node in ("d1/dp0", "d1/dp1"):
+        stay = Stay(node, 0, pl.DataFrame({"tier": ["confirmed"], "last": [5]}))
+        usage.check(stay, told)
+        found.append(stay.reasons)
+    assert found == [{"retracted"}, set()]
