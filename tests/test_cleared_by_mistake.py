@@ -180,3 +180,14 @@ def test_every_affected_request_can_be_explained(tmp_path):
     assert "transfer_calibrated" in affected["reasons"].explode().to_list()
     for rid in affected["request_id"].head(3):
         assert run(["explain", str(tmp_path / "out"), rid]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "hop"), [("prompt_tokens", "gateway"), ("decode_prompt_tokens", "decode")]
+)
+def test_a_prompt_without_a_token_was_not_counted(case_of, name, hop):
+    limit = {"node": "p", "role": "prefill", "effective_at": "2026-09-01T00:00:00Z"}
+    limit |= {"pool_tokens": 900, "context_tokens": 1000}
+    record = {"hop": hop, "request_id": "r", "received_at": "2026-09-01T12:00:00Z"}
+    tier = [case_of(limit, record | {name: n}).requests.polars()["tier"].item() for n in (0, 1)]
+    assert tier == ["not_assessable", "ruled_out"]

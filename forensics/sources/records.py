@@ -98,8 +98,16 @@ def _typed(raw: Raw, context: Context, parsed: Parsed) -> tuple[pl.DataFrame, pl
     return _consistent(_redacted(found, raw.lines, context), parsed), found.naive
 
 
+_LENGTHS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
+
+
 def _consistent(frame: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
-    """Take no prompt for known that is shorter than the part of it that was cached."""
+    """Take no prompt for known that has no token, or is shorter than what of it was cached.
+
+    Every prompt has a token: a gateway that writes none did not count it, as where it failed.
+    """
+    counted = [name for name in _LENGTHS if name in frame.columns]
+    frame = frame.with_columns(pl.when(pl.col(name) > 0).then(name).alias(name) for name in counted)
     if not {"prompt_tokens", "cached_tokens"} <= set(frame.columns):
         return frame
     odd = (frame["prompt_tokens"] < frame["cached_tokens"]).fill_null(value=False)
