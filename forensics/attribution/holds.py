@@ -16,6 +16,8 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 UNKNOWN = -1
 """Stands for a figure that no log holds, and for whoever is no request: a health check."""
+ONE_OR_ALL = -2
+"""Stands for pages that arrived of a prompt, where it may be the faulty one page, or all."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,8 @@ class Holds:
     """Holds of one rank between two of its starts, in order of time and identity.
 
     Times in microseconds of UTC, each array with one entry a hold. ``row`` numbers the request
-    (:data:`UNKNOWN` for a health check); ``written`` are the pages of the prompt that arrived;
+    (:data:`UNKNOWN` for a health check); ``written`` are the pages of the prompt that arrived
+    (:data:`UNKNOWN` or :data:`ONE_OR_ALL` where that is not known);
     ``prefill`` is the time of prefill's forward pass, within ``reserved`` to ``released``.
     """
 
@@ -46,6 +49,12 @@ class Holds:
         rows = self.prompt + np.maximum(self.tokens - 1, 0)
         more: Ints = np.maximum(-(-rows // self.page_tokens) - self.pages, 0)
         return more
+
+    @property
+    def arrived(self) -> Ints:
+        """Pages of each prompt that arrived in any case."""
+        least: Ints = np.where(self.written == ONE_OR_ALL, 1, np.maximum(self.written, 0))
+        return least
 
     @property
     def digest(self) -> bytes:

@@ -12,12 +12,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
+from forensics.attribution.holds import ONE_OR_ALL, Holds, Ints, resolution
 from forensics.attribution.pace import Pace
 
 Kinds = npt.NDArray[np.int8]
 Span = tuple[int, int]
 _MOST_MOVES = 64
+_EXTREME = 0.4
+"""Share of the draws in which a failed transfer brought nothing, and of those it brought all."""
 _APART = 100_000
 """Microseconds by which a stamp may be off beside its coarseness."""
 RELEASE, START, GROW, RESERVE = range(4)
@@ -64,6 +66,8 @@ class Orders:
     Args:
         holds: of one rank, between two of its starts.
         pool: pages of the rank.
+
+    ``open`` says that the logs leave open what happened first, or how much was written.
     """
 
     def __init__(self, holds: Holds, pool: int) -> None:
@@ -71,6 +75,7 @@ class Orders:
         self._pace = Pace(holds)
         self._seed = int.from_bytes(holds.digest[:16], "big")
         self._coarse = (resolution(holds.reserved), resolution(holds.released))
+        self.open = bool((holds.written < 0).any()) or self._tied()
         self._reach = 2 * max(self._coarse) + _APART
         last = np.cumsum(holds.grown)
         self._grower = np.repeat(np.arange(len(holds)), holds.grown)
@@ -78,6 +83,12 @@ class Orders:
         rows = (holds.pages[self._grower] + number) * holds.page_tokens
         steps = np.maximum(holds.tokens - 1, 1)[self._grower]
         self._share = np.clip((rows - holds.prompt[self._grower]) / steps, 0, 1)
+
+    def _tied(self) -> bool:
+        """Say whether times are so coarse that what happened first is not known."""
+        coarse = max(self._coarse)
+        times = np.concatenate([self._holds.reserved, self._holds.released]) // coarse
+        return len(np.unique(times)) < len(times)
 
     def draw(self, number: int) -> Order | None:
         """Return the order of one number, or None where what it draws needs more than the pool.
@@ -106,7 +117,7 @@ class Orders:
         if feasible is None:
             return None
         order = feasible
-        return self._order(kinds[order], hold[order], _written(holds, random))
+        return self._order(kinds[order], hold[order], _written(holds, random, number))
 
     def _order(self, kind: Kinds, hold: Ints, written: Ints) -> Order:
         holds = self._holds
@@ -172,6 +183,16 @@ def _within(random: np.random.Generator, count: int, coarse: int) -> Ints:
     return drawn if coarse > 1 else np.zeros(count, dtype=np.int64)
 
 
-def _written(holds: Holds, random: np.random.Generator) -> Ints:
-    drawn = (random.random(len(holds)) * (holds.pages + 1)).astype(np.int64)
-    return np.where(holds.written == UNKNOWN, drawn, np.minimum(holds.written, holds.pages))
+def _written(holds: Holds, random: np.random.Generator, number: int) -> Ints:
+    """Return the pages of each prompt that arrived, drawn where no log says it.
+
+    Every fourth draw takes the least of all of them and every fourth the most, so that a claim
+    that needs the one or the other is never one of nearly all draws.
+    """
+    least = holds.arrived
+    some = (random.random(len(holds)) * (holds.pages + 1)).astype(np.int64)
+    way = random.random(len(holds))
+    some = np.where(holds.written == ONE_OR_ALL, least, some)
+    drawn = np.where(way < _EXTREME, least, np.where(way >= 1 - _EXTREME, holds.pages, some))
+    drawn = (least, holds.pages, drawn, drawn)[number % 4]
+    return np.where(holds.written < 0, drawn, holds.written).clip(0, holds.pages)

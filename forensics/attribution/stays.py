@@ -14,7 +14,7 @@ import polars as pl
 
 from forensics.attribution import allocators, hops, moments
 from forensics.attribution.coresidency import START_OFF
-from forensics.attribution.holds import UNKNOWN, Holds, Ints, resolution
+from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints, resolution
 from forensics.attribution.refusals import refused
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity, server_of
@@ -212,13 +212,6 @@ def _sized(stay: Stay, checks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _holds(rows: pl.DataFrame, page_tokens: int) -> Holds:
-    affected = pl.col("tier").is_in(AFFECTED_TIERS).fill_null(value=False)
-    answered = (pl.col("completion_tokens") > 0) & ~affected
-    arrived = pl.coalesce(
-        "transferred_pages",
-        # What no log counts: an answer that nothing speaks against was computed whole.
-        pl.when(answered).then("pages").when(affected).then(1).otherwise(UNKNOWN),
-    )
     columns = rows.select(
         row="_row",
         reserved="reserved_at",
@@ -226,13 +219,30 @@ def _holds(rows: pl.DataFrame, page_tokens: int) -> Holds:
         pages="pages",
         prompt="prompt",
         tokens="completion_tokens",
-        written=arrived,
+        written=_arrived(),
         prefill=(pl.col("prefill_ms") * 1_000).round().cast(pl.Int64).fill_null(UNKNOWN),
     )
     arrays: dict[str, Ints] = {
         name: columns[name].to_numpy().astype(np.int64) for name in columns.columns
     }
     return Holds(page_tokens=page_tokens, **arrays)
+
+
+def _arrived() -> pl.Expr:
+    """Return the pages of a prompt that arrived, or what stands for it where no log counts them.
+
+    An answer that nothing speaks against was computed whole; of one that is affected for certain
+    one page came, and where that is open, one or all. A transfer that failed may have brought any.
+    """
+    answered = pl.col("completion_tokens") > 0
+    check = pl.col("_row") == UNKNOWN
+    whole = answered & (check | (pl.col("tier") == "ruled_out"))
+    stub = pl.col("tier").is_in(AFFECTED_TIERS[:2])
+    either = answered | pl.col("tier").is_in(AFFECTED_TIERS)
+    guessed = pl.when(whole.fill_null(value=False)).then("pages").when(stub).then(1)
+    return pl.coalesce(
+        "transferred_pages", guessed.when(either).then(ONE_OR_ALL).otherwise(UNKNOWN)
+    )
 
 
 def _impossible(holds: Holds, pool: int) -> Iterator[str]:

@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
 import forensics
 from forensics.attribution import usage
+from forensics.attribution.holds import Holds
+from forensics.attribution.orders import Orders
 from forensics.attribution.stays import Stay
 from forensics.clock import Clocks
 
@@ -112,3 +115,37 @@ def test_requests_that_were_put_back_keep_a_rank_from_being_replayed():
         usage.check(stay, told)
         found.append(stay.reasons)
     assert found == [{"retracted"}, set()]
+
+
+PREFILL = POOL | {"node": "p1", "role": "prefill", "pool_tokens": 300, "context_tokens": 100_000}
+OVER = {"transferred_pages": None, "prefill_node": "p1", "prompt_tokens": 512}
+PARTLY = {
+    "failed": hold("f", "01:30", 40, transferred_pages=None, completion_tokens=0, http_status=503),
+    "possible": hold("f", "01:30", 40, **OVER),
+    "not assessable": hold("f", "01:30", 40, transferred_pages=None),
+}
+
+
+@pytest.mark.parametrize("before", PARTLY.values(), ids=PARTLY)
+def test_who_may_have_written_only_some_pages_makes_nobody_certain(read, before):
+    """One before held the whole pool, and how much of it was written is not known."""
+    reader = hold("x", "02:00", 40, transferred_pages=1)
+    case = read(POOL | {"pool_tokens": 2_560}, PREFILL, *WRITERS, before, reader)
+    assert reasons(case) == set()
+    rows = case.sources.polars().filter(request_id="x")
+    likely = dict(rows.select("source_request_id", "probability").drop_nulls().iter_rows())
+    assert likely
+    assert max(likely.values()) < 0.9
+    assert "probable" not in set(rows["tier"])
+
+
+def test_a_tie_keeps_the_draws_from_ending_early():
+    """Of one second: whether the last came before the other gave back decides whose page it has."""
+    stamps = {"reserved": [3, 5, 7], "released": [10, 7, 9]}
+    fixed = {"row": [0, 1, 2], "pages": [4, 4, 2], "prompt": [4, 4, 2], "tokens": [1, 1, 1]}
+    columns = {**{n: [s * 1_000_000 for s in v] for n, v in stamps.items()}, **fixed}
+    columns |= {"written": [4, 4, 2], "prefill": [0, 0, 0]}
+    arrays = {name: np.array(value) for name, value in columns.items()}
+    assert Orders(Holds(page_tokens=1, **arrays), 10).open
+    apart = arrays | {"released": arrays["released"] + np.array([0, 1_500_000, 0])}
+    assert not Orders(Holds(page_tokens=1, **apart), 10).open
