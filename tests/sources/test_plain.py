@@ -97,7 +97,7 @@ def wanted(pairs):
 
 
 def test_whole_numbers(form, read):
-    assert column_of(read, form, "prompt_tokens", NUMBERS) == wanted(NUMBERS)
+    assert column_of(read, form, "completion_tokens", NUMBERS) == wanted(NUMBERS)
 
 
 def test_json_numbers_that_are_no_whole_number(read):
