@@ -39,7 +39,7 @@ from forensics.errors import Exit
     show_default=True,
     help="seconds between two looks",
 )
-@click.option("--once", is_flag=True, help="read what is there and end")
+@click.option("--once", is_flag=True, help="end with what is there, standard input with its end")
 @click.option("-q", "--quiet", is_flag=True, help="no summary on stderr")
 def watch(
     logs: tuple[str, ...],

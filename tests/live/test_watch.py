@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from forensics.cli import run
 from forensics.incident import Incident
 from forensics.live.watch.told import Output
 from forensics.live.watch.watch import Asked, Watch
+from forensics.sources.reading import read_shard
 
 CANARY = "CANARY-watched-prompt"
 
@@ -174,6 +176,50 @@ def test_nothing_is_told_before_it_has_come_to_rest(logs, watched):
         (folder / path.name).write_bytes(path.read_bytes())
     assert begin().step() == []
     assert not out.exists()
+
+
+def test_logs_that_grow_while_they_are_read_do_not_keep_a_step_from_its_end(
+    logs, watched, monkeypatch
+):
+    folder, _, begin = watched
+    for name in ("gateway.ndjson", "decode-01.log"):
+        (folder / name).write_bytes((logs / name).read_bytes())
+    rows = (logs / "gateway.ndjson").read_bytes().splitlines(keepends=True)[:10]
+    read = []
+
+    def and_write(shard):
+        read.append(shard)
+        if len(read) < 20:
+            with (folder / "gateway.ndjson").open("ab") as file:
+                file.write(b"".join(rows))
+        return read_shard(shard)
+
+    monkeypatch.setattr("forensics.live.watch.watch.read_shard", and_write)
+    (watch := begin()).step()
+    assert len(read) == 2
+    watch.step()
+    assert len(read) == 3
+
+
+def test_standard_input_is_read_to_its_end_however_slow_it_is(logs, monkeypatch, capsys):
+    data = 4 * (logs / "gateway.ndjson").read_bytes()
+    assert len(data) > 150_000, "more than a pipe holds"
+    into, out_of = os.pipe()[::-1]
+    monkeypatch.setattr("forensics.live.watch.watch.MOST", 1_000)
+
+    def write() -> None:
+        with os.fdopen(into, "wb", buffering=0) as pipe:
+            for at in range(0, len(data), 50_000):
+                time.sleep(0.02)
+                pipe.write(data[at : at + 50_000])
+
+    writer = threading.Thread(target=write)
+    with os.fdopen(out_of, "r") as pipe:
+        monkeypatch.setattr("sys.stdin", pipe)
+        writer.start()
+        assert run(["watch", "-", "--once"]) == 0
+        writer.join()
+    assert capsys.readouterr().err.startswith(f"{len(data.splitlines()):,} records read")
 
 
 def test_the_first_of_a_tier_ends_the_watch(logs, tmp_path, capsys):

@@ -63,6 +63,11 @@ class Followed:
         return self._device, self._inode
 
     @property
+    def size(self) -> int:
+        """Bytes that the file has now."""
+        return os.fstat(self._file).st_size
+
+    @property
     def place(self) -> Place:
         """Where the next line begins."""
         head, size = self._head
@@ -71,7 +76,7 @@ class Followed:
     def emptied(self) -> bool:
         """Say whether what was read is there no more, and begin again if so."""
         digest, size = self._head
-        same = os.fstat(self._file).st_size >= self._offset and self._digest(size) == digest
+        same = self.size >= self._offset and self._digest(size) == digest
         if size and not same:
             self._offset, self._lines, self._head = 0, 0, ("", 0)
             return True

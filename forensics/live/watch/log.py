@@ -9,6 +9,8 @@ from forensics.live.watch.follow import MOST, Chunk, Event, Followed, Place, is_
 
 _Told = Callable[[Event], None]
 Ends = MutableMapping[tuple[int, int], dict[int, float]]
+End = tuple[tuple[int, int], int]
+"""Where a name ends: device and inode of its latest file, and that one's size."""
 
 
 class Log:
@@ -50,6 +52,18 @@ class Log:
             self._ends.pop(self._files[0].identity, None)
             self._told("truncated")
         return self._files[0].read(last=last, most=self._most())
+
+    def end(self) -> End | None:
+        """Return where the name ends now; None where it stands for no file."""
+        self._look()
+        return (self._files[-1].identity, self._files[-1].size) if self._files else None
+
+    def reached(self, end: End | None) -> bool:
+        """Say whether all was read up to what was its end once: what came since can wait."""
+        if end is None or end[0] not in {file.identity for file in self._files}:
+            return True
+        first = self._files[0]
+        return first.identity == end[0] and first.place.offset >= end[1]
 
     def _most(self) -> int:
         """Return how many bytes may be read at once: up to where an earlier run had come."""

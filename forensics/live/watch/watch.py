@@ -21,7 +21,7 @@ from forensics.errors import NoInputError
 from forensics.incident import Incident
 from forensics.live.watch import state as kept
 from forensics.live.watch.follow import MOST, Chunk, Event, Place
-from forensics.live.watch.log import Log
+from forensics.live.watch.log import End, Log
 from forensics.live.watch.ring import IDS, Held, Ring
 from forensics.live.watch.told import Output, lines
 from forensics.schema import AFFECTED_TIERS, TIERS
@@ -132,8 +132,7 @@ class Watch:
             PrivacyError: a row holds what it may not hold.
         """
         self._find()
-        while self._read(last=last):
-            pass
+        self._read(last=last)
         now = time.monotonic()
         told = self._output.findings(self._at_rest(now, last=last))
         self.counts.tiers.update(item["tier"] for item in told)
@@ -189,31 +188,36 @@ class Watch:
 
         return told
 
-    def _read(self, *, last: bool) -> bool:
-        """Read a piece of each log; return whether there may be more."""
-        more = False
-        for source in with_nodes(list(self._inputs.values())):
-            if source.path is None:
-                more |= self._read_stdin(source, last=last)
-                continue
-            chunk = self._open[source.name].read(last=last)
-            if chunk is None:
-                continue
-            if self._take(source, chunk, last=last):
-                more = True
-            else:
-                self._open[source.name].back(chunk)
-        return more
+    def _read(self, *, last: bool) -> None:
+        """Read each log up to where it ends now: a busy one is never read to its end."""
+        ends = {name: log.end() for name, log in self._open.items()}
+        left = with_nodes(list(self._inputs.values()))
+        while left:
+            left = [s for s in left if self._read_piece(s, ends.get(s.name), last=last)]
+
+    def _read_piece(self, source: Input, end: End | None, *, last: bool) -> bool:
+        """Read a piece of a log; return whether there is more of it, up to its end."""
+        if source.path is None:
+            return self._read_stdin(source, last=last)
+        log = self._open[source.name]
+        chunk = log.read(last=last)
+        if chunk is None:
+            return False
+        if not self._take(source, chunk, last=last):
+            log.back(chunk)
+            return False
+        return not log.reached(end)
 
     def _read_stdin(self, source: Input, *, last: bool) -> bool:
-        import select
-
-        while select.select([sys.stdin.buffer], [], [], 0)[0]:
+        """Read what is there of standard input, or with ``last`` a piece of all that comes."""
+        ended = False
+        while not ended and len(self._stdin) < MOST and (last or _ready()):
             data = os.read(sys.stdin.buffer.fileno(), 1 << 20)
             self._stdin += data
-            if not data or len(self._stdin) >= MOST:
-                break
-        end = len(self._stdin) if last else self._stdin.rfind(b"\n") + 1
+            ended = not data
+        end = self._stdin.rfind(b"\n") + 1
+        if (last and ended) or (not end and len(self._stdin) >= MOST):
+            end = len(self._stdin)
         if not end:
             return False
         begin = Place(0, 0, "", 0, 0, self._stdin_lines)
@@ -221,7 +225,7 @@ class Watch:
         if self._take(source, chunk, last=last):
             self._stdin = self._stdin[end:]
             self._stdin_lines += chunk.data.count(b"\n")
-        return False
+        return last and not ended
 
     def _take(self, source: Input, chunk: Chunk, *, last: bool) -> bool:
         """Read a chunk; return False where its format is not known yet."""
@@ -309,6 +313,13 @@ class Watch:
             told=sorted(self._output.told),
             suspects=kept.learnt([frame for _, frame in old], "observations"),
         )
+
+
+def _ready() -> bool:
+    """Say whether something of standard input, or its end, is there."""
+    import select
+
+    return bool(select.select([sys.stdin.buffer], [], [], 0)[0])
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
