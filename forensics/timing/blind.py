@@ -42,6 +42,7 @@ def sentences(timing: Timing) -> Iterator[str]:
     for row in timing.sources.iter_rows(named=True):
         yield from _of_source(row)
     yield from _of_nodes(timing)
+    yield from _of_unlike(timing)
     yield from _of_paces(timing)
 
 
@@ -77,6 +78,21 @@ def _of_nodes(timing: Timing) -> Iterator[str]:
             f"On other nodes, {int(rest['requests'].sum()):,} more prompts over the limit could "
             "not be told by their prefill times either."
         )
+
+
+def _of_unlike(timing: Timing) -> Iterator[str]:
+    """Say how many are far too fast for their tokens, but took no time of a placeholder."""
+    rows = timing.unlike.sort("requests", "source", "node", descending=[True, False, False])
+    for source, node, requests in rows.head(_MOST).iter_rows():
+        yield (
+            f"{source or UNKNOWN_SOURCE}, {node or 'unknown node'}: {count(requests, 'request')} "
+            "took far less time than their tokens need, but no time that one token takes: faster "
+            "hardware, a prefix hit counted in part or times in other units look so. Whether they "
+            "were computed, times cannot tell."
+        )
+    rest = rows.slice(_MOST)
+    if rest.height:
+        yield f"The same of {count(int(rest['requests'].sum()), 'request')} of other nodes."
 
 
 def _of_paces(timing: Timing) -> Iterator[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from forensics.timing import baseline
+from forensics.timing import baseline, ones
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Blocks, Flags, Numbers, Spans
 from forensics.timing.fit import Array
@@ -83,13 +83,14 @@ def _expectation(blocks: Blocks, numbers: Numbers) -> tuple[Expectation, Spans]:
     curves = baseline.curves(sketch, pools) if len(pools) else np.zeros((0, 3))
     if not curves.any():
         return Expectation(numbers, curves, None), {}
-    residuals, shifts = Residuals(len(pools)), Shifts(curves[:, 0])
+    one = ones.measured(sketch, pools, curves)
+    residuals, shifts = Residuals(len(pools)), Shifts(curves[:, 0], one.lone)
     for block in blocks():
         rows = _expected(block, numbers, curves)
         residuals.add(rows.block, rows.group, rows.curve)
         shifts.add(rows.block, rows.group, rows.curve)
     spans = shifts.found(list(numbers.parts))
-    return Expectation(numbers, curves, residuals.limits(pools, curves)), spans
+    return Expectation(numbers, curves, residuals.limits(pools, curves, one)), spans
 
 
 def _expected(block: Block, numbers: Numbers, curves: Array) -> Expected:

@@ -38,14 +38,16 @@ class Scored:
     """:data:`SCORES` of each request, null where it was not tested, and where times lie.
 
     ``band`` is that of :mod:`forensics.timing.band`, ``silent`` that of
-    :mod:`forensics.timing.silent`, ``paces`` that of :mod:`forensics.timing.paces`, and
-    ``shifted`` says of each request whether it is within one of these.
+    :mod:`forensics.timing.silent`, ``paces`` that of :mod:`forensics.timing.paces`,
+    ``unlike`` counts by source and node the requests that are far too fast but took no time of one
+    token, and ``shifted`` says of each request whether it is within another pace.
     """
 
     columns: pl.DataFrame
     band: pl.DataFrame
     silent: pl.DataFrame
     paces: pl.DataFrame
+    unlike: pl.DataFrame
     shifted: pl.Series
 
 
@@ -53,11 +55,13 @@ class Scored:
 class Judged:
     """What was ``expected``, and the row numbers of those that are too ``fast`` and ``slow``.
 
+    ``unlike`` are as far from what is expected as the fast ones, but took no time of one token.
     ``least`` is the score from which on one is too fast, or one alone would have been.
     """
 
     expected: Expectation
     fast: Integers
+    unlike: Integers
     slow: Integers
     least: float
 
@@ -92,8 +96,16 @@ def score(rows: pl.DataFrame, size: int) -> Scored:
         band.table(),
         silent.table(),
         paces.table(),
+        _unlike(rows, judged.unlike),
         pl.Series(shifted),
     )
+
+
+def _unlike(rows: pl.DataFrame, found: Integers) -> pl.DataFrame:
+    """Count the found rows of each node."""
+    own = rows.filter(pl.Series(np.isin(rows["_row"].to_numpy(), found)))
+    counted = own.group_by("source", "node").agg(requests=pl.len().cast(pl.Int64))
+    return counted.sort("source", "node")
 
 
 def judge(parts: Blocks) -> Judged:
@@ -103,6 +115,7 @@ def judge(parts: Blocks) -> Judged:
     """
     model = expectation(parts)
     fast, slow = _Side(), _Side()
+    unlike: list[Integers] = []
     tested = 0
     for rows, limits in model.all(parts()):
         tested += len(rows.curve)
@@ -112,7 +125,10 @@ def judge(parts: Blocks) -> Judged:
         low, high = widths(far, limits)
         fast.add(-off / low, beyond(far, limits), row)
         slow.add(off / high, ms > FACTOR * far.curve, row)
-    return Judged(model, fast.found(tested), slow.found(tested), fast.least(tested))
+        unlike.append(row[~limits.ones.like(far.block, far.group)])
+    found = fast.found(tested)
+    other = np.isin(found, np.concatenate(unlike)) if unlike else np.zeros(0, dtype=np.bool_)
+    return Judged(model, found[~other], found[other], slow.found(tested), fast.least(tested))
 
 
 def _far(rows: Expected, limits: Limits) -> Expected:

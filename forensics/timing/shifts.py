@@ -30,12 +30,14 @@ _AGAINST = 4
 """One time against a shift outweighs so many that speak for it."""
 _STRONG = 6
 """Times that would be called too fast and are no token's weigh so much: few are enough."""
+_QUICK = 3
+"""Those of short prompts weigh so much, since some wait for no other prompt anywhere."""
 _LEAST = 50
 """What speaks for a shift has to outweigh what speaks against it by so much."""
 _DAY = 24 * 60
 """Slow times that last less are those of a slow node, and shown as such."""
-_KINDS = 5
-_TOO_FAST, _FAST, _SAME, _SLOW, _BETWEEN = range(_KINDS)
+_KINDS = 8
+_TOO_FAST, _FAST, _SAME, _SLOW, _BETWEEN, _SHORT_TOO_FAST, _SHORT_FAST, _SHORT = range(_KINDS)
 
 
 class Shifts:
@@ -43,18 +45,19 @@ class Shifts:
 
     Args:
         fixed: the fixed part of each group's curve.
+        lone: what one token takes in each that waits for no other prompt.
     """
 
-    def __init__(self, fixed: Array) -> None:
+    def __init__(self, fixed: Array, lone: Array) -> None:
         self._counts = Counter()
         self._fixed, self._groups = np.ascontiguousarray(fixed), len(fixed)
+        self._lone = np.minimum(fixed, lone)
 
     def add(self, block: Block, group: Integers, curve: Array) -> None:
         """Count the rows of a block by what was expected of each."""
-        fixed = self._fixed[group]
-        telling = (curve >= _TELLING * fixed) | (block.ms * _SHIFT <= fixed)
-        rows = np.flatnonzero(telling & ~block.over & (block.minute >= 0))
-        kind = _kind(block.ms[rows], curve[rows], fixed[rows])
+        fixed, lone = self._fixed[group], self._lone[group]
+        rows = np.flatnonzero(~block.over & (block.minute >= 0))
+        kind = _kind(block.ms[rows], curve[rows], fixed[rows], lone[rows])
         place = block.minute[rows] * self._groups + group[rows]
         self._counts.add(place * _KINDS + kind)
 
@@ -64,7 +67,7 @@ class Shifts:
         place, kind = np.divmod(keys, _KINDS)
         minute, group = np.divmod(place, self._groups)
         found: Spans = {}
-        for one in np.unique(group[kind != _SAME]).tolist():
+        for one in np.unique(group[(kind != _SAME) & (kind != _SHORT)]).tolist():
             own = group == one
             spans = tuple(_spans(minute[own], kind[own], number[own]))
             if spans:
@@ -72,14 +75,18 @@ class Shifts:
         return found
 
 
-def _kind(ms: Array, curve: Array, fixed: Array) -> Integers:
-    """Return of what kind the time is of prompts that are long, or quicker than one token."""
+def _kind(ms: Array, curve: Array, fixed: Array, lone: Array) -> Integers:
+    """Return of what kind each time is; ``lone`` is what one token takes in a batch of its own."""
     kind = np.full(len(ms), _BETWEEN)
     kind[(ms * _USUAL >= curve) & (ms <= curve * _USUAL)] = _SAME
     kind[ms >= curve * _SHIFT] = _SLOW
     kind[ms * _SHIFT <= curve] = _FAST
-    no_token = (ms * _SHIFT <= fixed) | (ms >= _ONE_TOKEN * fixed)
+    no_token = (ms * _SHIFT <= lone) | (ms >= _ONE_TOKEN * fixed)
     kind[no_token & (ms * FACTOR <= curve)] = _TOO_FAST
+    short = curve < _TELLING * fixed
+    kind[short] = _SHORT
+    kind[short & (ms * _SHIFT <= fixed)] = _SHORT_FAST
+    kind[short & (ms * _SHIFT <= fixed) & (ms * FACTOR <= curve)] = _SHORT_TOO_FAST
     return kind
 
 
@@ -92,15 +99,25 @@ def _spans(minute: Integers, kind: Integers, number: Integers) -> Iterator[Span]
     minutes = minute[first]
     counts = np.zeros((_KINDS, len(minutes)), dtype=np.int64)
     counts[kind, np.repeat(np.arange(len(first)), np.diff(first, append=len(minute)))] = number
-    too_fast, fast, same, slow, between = counts
-    quick = too_fast + fast
-    scores = slow - (quick + same) * _AGAINST
+    too_fast, fast, same, slow, between, short_too_fast, short_fast, short = counts
+    quick = too_fast + fast + short_too_fast + short_fast
+    scores = slow - (too_fast + fast + same) * _AGAINST
     for start, end in heaviest(scores, _LEAST):
         if minutes[end] - minutes[start] >= _DAY:
-            yield Span(1, int(minutes[start]), int(minutes[end]))
+            yield _open(minutes, start, end, too_fast + fast + same > 0)
     scores = too_fast * _STRONG + fast - (slow + same) * _AGAINST
-    for start, end in heaviest(scores, _LEAST):
+    # Short prompts count on both sides: some are quick at any pace, since they wait for no other.
+    # Where only what a token costs is another, they take the same, and the long ones say it.
+    brief = short_too_fast * _QUICK + short_fast - short * _AGAINST * _QUICK
+    every = heaviest(scores + brief, _LEAST)
+    for start, end in every or heaviest(scores, _LEAST):
         yield _reaching(minutes, start, end, (slow + same + between > 0) & (quick == 0))
+
+
+def _open(minutes: Integers, start: int, end: int, other: Flags) -> Span:
+    """Return the slow span from one place to another, without an end where none is of others."""
+    first = int(minutes[start]) if other[:start].any() else None
+    return Span(1, first, int(minutes[end]) if other[end + 1 :].any() else None)
 
 
 def _reaching(minutes: Integers, start: int, end: int, other: Flags) -> Span:

@@ -36,6 +36,22 @@ class Sketch:
         sums = (np.bincount(place, tokens) for tokens in (block.uncached, block.cached))
         self._tokens.add(cells, *(one.astype(np.int64) for one in sums))
 
+    def times(self) -> Cells:
+        """Return a place for each time of each cell, of one group each."""
+        keys, requests = self._times.total()
+        _cells, uncached, cached = self._tokens.total()
+        cell, time = np.divmod(keys, _TIMES)
+        first = runs(cell)
+        size = np.diff(first, append=len(cell))
+        number = np.add.reduceat(requests, first)
+        return Cells(
+            owner=cell // (_UNCACHED * _CACHED),
+            requests=requests,
+            uncached=np.repeat(uncached / number, size),
+            cached=np.repeat(cached / number, size),
+            ms=middles_of(time, TIME_BITS),
+        )
+
     def cells(self, pools: Integers | None = None) -> Cells:
         """Return the cells of each group, or of each pool.
 

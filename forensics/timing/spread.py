@@ -17,10 +17,13 @@ from forensics.timing.bins import ONE, Integers, bins_of
 from forensics.timing.blocks import Block, Flags
 from forensics.timing.counts import Counter
 from forensics.timing.fit import Array
+from forensics.timing.ones import Ones
 from forensics.timing.widths import FACTOR, RATIO_BITS, RATIOS, Widths, plausible, widths
 
 _ENOUGH = 20
 _SEEN = 5
+_FAST = 0.2
+"""Where such a share of a node's times is as fast as what is looked for, no curve fits it."""
 _OWN_RATE = 500
 """From so many requests on a node is held against its own rates, else against its model's."""
 _OCTAVES = 2**6
@@ -40,6 +43,7 @@ class Limits:
     the ``longest`` prompt seen, 0 for none, and the ``fastest`` rate, in tokens a millisecond.
     ``least`` is the least width of any that was seen. By group ``fast`` and ``apart`` say that a
     fifth of its times is as fast as what is looked for, or that most are far from the curve.
+    ``ones`` is what one token takes.
     """
 
     low: Array
@@ -49,6 +53,7 @@ class Limits:
     least: float
     fast: Flags
     apart: Flags
+    ones: Ones
 
 
 class Residuals:
@@ -68,12 +73,13 @@ class Residuals:
         np.maximum.at(self._rate, at, rate)
         np.maximum.at(self._longest, at, longest)
 
-    def limits(self, pools: Integers, curves: Array) -> Limits:
+    def limits(self, pools: Integers, curves: Array, ones: Ones) -> Limits:
         """Return what the rows are held against.
 
         Args:
             pools: the number of each group's pool.
             curves: the three parts of each group's curve.
+            ones: what one token takes in each group.
         """
         keys, requests = self._counts.total()
         at, ratio = np.divmod(keys, RATIOS)
@@ -84,7 +90,10 @@ class Residuals:
         length = widths(place, ratio[near], requests[near], size * _OCTAVES)
         pool = widths(pools[group], ratio, requests, size)
         node = widths(group, ratio, requests, len(pools))
-        off = _off(node)[:, None]
+        quick = ~plausible(ratio) & _told(curves, ones)[group, octave]
+        number = np.bincount(group, requests * quick, len(pools))
+        fast = (node.requests >= _ENOUGH) & (number >= _FAST * node.requests)
+        off = _off(node, fast)[:, None]
         low, high = (
             _forward(own, length.requests, shared)
             for own, shared in (
@@ -99,8 +108,9 @@ class Residuals:
             longest=_longest(self._longest, length.requests, pools)[pools],
             fastest=self._fastest(node, pools, curves),
             least=float(np.minimum(low, high)[group, octave].min()),
-            fast=(node.requests >= _ENOUGH) & ~_fits(node),
+            fast=fast,
             apart=(node.requests >= _ENOUGH) & (np.abs(node.middle) > math.log(FACTOR)),
+            ones=ones,
         )
 
     def _fastest(self, node: Widths, pools: Integers, curves: Array) -> Array:
@@ -147,17 +157,26 @@ def _forward(widths: Array, requests: Integers, otherwise: Array) -> Array:
     return found
 
 
-def _off(node: Widths) -> Array:
+def _off(node: Widths, fast: Flags) -> Array:
     """Return how far each group is off its curve.
 
     Where one request in five is as fast as what is looked for, no curve fits that node: the
     cached tokens may be counted otherwise there. It is then off by its own width.
     """
-    enough = node.requests >= _ENOUGH
-    found: Array = np.where(enough, np.where(_fits(node), np.abs(node.middle), node.low), 0.0)
+    middle = np.abs(node.middle)
+    off = np.where(fast, np.maximum(node.low, middle), middle)
+    found: Array = np.where(node.requests >= _ENOUGH, off, 0.0)
     return found
 
 
-def _fits(node: Widths) -> Flags:
-    found: Flags = node.lower >= -math.log(FACTOR)
+def _told(curves: Array, ones: Ones) -> Flags:
+    """Return the lengths of each group whose prompts take far longer than one token can.
+
+    A shorter one that waits for no other is quick without being what is looked for. Where it is
+    not known what one token takes, all are told.
+    """
+    tokens = 2.0 ** np.arange(_OCTAVES)
+    fixed, token, pair = curves.T[..., None]
+    least = np.where(np.isfinite(ones.most), FACTOR * ones.most, 0.0)[:, None]
+    found: Flags = fixed + token * tokens + pair * tokens**2 / 2 >= least
     return found

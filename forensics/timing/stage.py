@@ -17,6 +17,10 @@ from forensics.timing.silent import SILENT
 from forensics.timing.work import timed, unusable
 
 UNKNOWN_SOURCE = "unknown source"
+UNLIKE: dict[str, pl.DataType] = {
+    **dict.fromkeys(("source", "node"), pl.String()),
+    "requests": pl.Int64(),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,8 @@ class Timing:
     (:mod:`forensics.timing.grid`). ``unusable`` are times of zero and others that no prefill
     takes. ``silent`` counts prompts over the limit of which no time could have said
     anything (:mod:`forensics.timing.silent`), and ``paces`` says which nodes ran at another
-    pace for a while (:mod:`forensics.timing.paces`).
+    pace for a while (:mod:`forensics.timing.paces`). ``unlike`` counts those that are far too
+    fast, but took far more or less than one token takes (:mod:`forensics.timing.ones`).
     """
 
     clusters: pl.DataFrame
@@ -43,6 +48,7 @@ class Timing:
     unusable: int = 0
     silent: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SILENT))
     paces: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PACES))
+    unlike: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=UNLIKE))
 
 
 def attach(
@@ -71,6 +77,7 @@ def attach(
         unusable=unusable(requests),
         silent=scored.silent,
         paces=scored.paces,
+        unlike=scored.unlike,
     )
     return found.select(*requests.columns, *SCORES, "timing_cluster"), times
 

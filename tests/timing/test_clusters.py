@@ -52,7 +52,9 @@ def test_ranks_of_one_server_are_together_and_servers_apart(clusters):
 
 
 def test_sizes_and_ratios_far_apart_are_apart(clusters):
-    small, slow = {"prompt_tokens": 90_000}, {"prefill_ms": 1_500.0}
+    small = {"prompt_tokens": 90_000}
+    # As many tokens to compute, but they look at far more.
+    slow = {"prompt_tokens": 3_700_000, "cached_tokens": 3_000_000, "prefill_ms": 30.0}
     limits = {"limit_low": 80_000}
     others = (at(1, **limits), at(2, **limits, **small), at(3, **limits, **slow))
     assert sorted(clusters(*others)[1]) == [1, 2, 3]

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from forensics.timing import scores
+from forensics.timing import blind, scores
 
 
 def of(rows: pl.DataFrame, request_id: str = "x") -> dict:
@@ -67,13 +67,24 @@ def test_some_over_the_limit_that_are_nearly_slow_enough_do_not_hide_the_others(
 ):
     """A placeholder in a busy batch takes nearly as long as a fast prompt: no measure of a node."""
     rows = honest()
-    near = [
-        one(rows, request_id=f"n{n}", handoff=10**6 + n, prefill_ms=47_300 * 0.36) for n in range(5)
-    ]
-    hidden = one(rows, handoff=10**6 + 9, prefill_ms=47_300 * 0.2)
+    small = {"limit_low": 3_000, "prompt_tokens": 4_000, "prefill_ms": 92.0}
+    near = [one(rows, request_id=f"n{n}", handoff=10**6 + n, **small) for n in range(5)]
+    hidden = one(rows, handoff=10**6 + 9, limit_low=3_000, prompt_tokens=9_000, prefill_ms=80.0)
     found, _ = scored(beside(rows, *near, hidden))
     assert of(found)["timing_fast"] is True
     assert not found.filter(pl.col("request_id").str.starts_with("n"))["timing_fast"].any()
+
+
+@pytest.mark.parametrize("ms", [4_700.0, 3.0], ids=["ten times faster", "less than a token's"])
+def test_what_took_no_time_of_one_token_is_not_too_fast_and_said(honest, scored, one, ms):
+    """Faster hardware and other units look so: a placeholder takes what one token takes."""
+    rows = honest()
+    found, timing = scored(beside(rows, one(rows, prefill_ms=ms)))
+    assert of(found)["timing_fast"] is False
+    assert timing.unlike["requests"].to_list() == [1]
+    assert "1 request took far less time than their tokens need, but no time that one token" in (
+        " ".join(blind.sentences(timing))
+    )
 
 
 def test_where_long_prompts_were_never_seen_nothing_is_called_too_fast(honest, scored, one):
@@ -89,9 +100,9 @@ def test_a_rate_that_the_curve_never_reaches_is_no_bound(honest, scored, one):
     """Attention weighs so much that no length comes near to one token's own pace."""
     rows, u = honest(), pl.col("prompt_tokens") - pl.col("cached_tokens")
     pairs = u * (pl.col("cached_tokens") + u / 2)
-    rows = rows.with_columns(prefill_ms=200 + 0.005 * u + 2e-7 * pairs)
-    found, _ = scored(beside(rows, one(rows, prefill_ms=2_000.0)))
-    assert 3 / 0.005 > 700_000 / 2_000
+    rows = rows.with_columns(prefill_ms=200 + 0.001 * u + 2e-7 * pairs)
+    found, _ = scored(beside(rows, one(rows, prefill_ms=280.0)))
+    assert 3 / 0.001 > 700_000 / 280
     assert of(found)["timing_fast"] is True
 
 

@@ -69,6 +69,26 @@ def test_too_few_at_another_pace_are_not_tested(honest, scored):
     assert "21 ran at another pace than the node's" in next(blind.sentences(timing))
 
 
+def test_short_prompts_that_wait_for_others_or_not_are_no_shift(honest, scored):
+    """Where most batches are shared, one alone takes a tenth of what is usual for short ones."""
+    rng = np.random.default_rng(5)
+    busy = np.where(rng.random(4_000) < 0.6, rng.uniform(0, 1_600, 4_000), 0)
+    rows = honest().with_columns(pl.col("prefill_ms") + pl.Series(busy))
+    rows = with_leaks(rows, 1, 1, EVERY, 0)
+    found, timing = scored(rows)
+    assert timing.paces.height == 0
+    assert found["timing_fast"].to_list() == rows["leak"].to_list()
+
+
+def test_times_of_mixed_units_make_nobody_too_fast(honest, scored):
+    """A tenth of the times are in seconds: of a long prompt it is what one token takes in ms."""
+    seconds = pl.col("handoff") % 10 == 0
+    rows = honest(longest=1_000_000).with_columns(
+        prefill_ms=pl.when(seconds).then(pl.col("prefill_ms") / 1_000).otherwise("prefill_ms")
+    )
+    assert not scored(rows)[0]["timing_fast"].any()
+
+
 def test_long_prompts_alone_are_no_shift_where_no_limit_is_known(honest, scored):
     """Most prompts over 200,000 tokens come back at once for a day; the others as ever."""
     rows = honest().with_columns(limit_low=pl.lit(None, dtype=pl.Int64))

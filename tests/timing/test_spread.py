@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from forensics.timing.blocks import Block
+from forensics.timing.ones import Ones
 from forensics.timing.spread import Limits, Residuals, octave_of
 
 CURVES = np.array([[40.0, 0.1, 1e-9], [40.0, 0.1, 1e-9]])
+ANY = Ones(CURVES[:, 0], np.zeros(2), np.full(2, np.inf))
 
 
 def limits(*lengths: tuple[int, int, float, float]) -> Limits:
@@ -22,7 +24,7 @@ def limits(*lengths: tuple[int, int, float, float]) -> Limits:
         groups = (("s", "m", "a", None), ("s", "m", "b", None))
         block = Block(groups, none, none + node, work, none, ms, over, none)
         residuals.add(block, none + node, expected)
-    return residuals.limits(np.zeros(2, dtype=np.int64), CURVES)
+    return residuals.limits(np.zeros(2, dtype=np.int64), CURVES, ANY)
 
 
 def low(found: Limits, node: int, tokens: int) -> float:
