@@ -14,6 +14,7 @@ from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
 from forensics.coverage.quiet import quiet
 from forensics.direction import WRITES
+from forensics.skew import GATEWAY
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
@@ -25,6 +26,7 @@ from forensics.wording import count
 
 LINES = {STATE_MISMATCH: "state-mismatch line", TRUNCATED: "truncation line"}
 _SEVERAL = "of an id that several tries or tenants share, any of which may have been answered"
+EARLY = "from before the request came: not usable, no tier follows from it"
 _LAST = "it confirms the last of each tenant"
 UNEXPLAINED = "that no joined request explains"
 
@@ -44,6 +46,7 @@ def incomplete(analysis: Analysis) -> list[str]:
         *_some(analysis.unpaired, "gateway record", "without a pair among engine records"),
         *_markers(analysis),
         *_some(len(analysis.attested.unmatched), "attestation", "of requests that no log holds"),
+        *_some(len(analysis.attested.early), "attestation", EARLY),
         *_some(analysis.attested.several("own"), "attestation", f"{_SEVERAL}: it lowers none"),
         *_some(analysis.attested.several("foreign"), "attestation", f"{_SEVERAL}: {_LAST}"),
         *_clocks(analysis),
@@ -106,7 +109,11 @@ def _window(analysis: Analysis) -> list[str]:
 
 def _clocks(analysis: Analysis) -> list[str]:
     nodes = analysis.assumed_nodes
-    return ["UTC was assumed for: " + ", ".join(nodes)] if nodes else []
+    edge = analysis.requests.filter(flag("clock_uncertain")).height
+    return [
+        *(["UTC was assumed for: " + ", ".join(nodes)] if nodes else []),
+        *_some(edge, "request", "at an edge of the window by a clock that others contradict"),
+    ]
 
 
 def _noted(analysis: Analysis) -> list[str]:
@@ -140,16 +147,22 @@ def _holes(analysis: Analysis) -> list[str]:
     """Return how many requests each hop's logs lack that other hops prove."""
     lost = analysis.holes.lacking.group_by("hop").len().sort("hop")
     below, shares = short_of(analysis), dict(analysis.holes.shares.select("hop", "share").rows())
-    held = " and ".join(
-        f"{shares[hop]:.0%} of what others prove in {hop} logs"
-        for hop in analysis.holes.untold["hop"].unique().sort()
-    )
+    untold = analysis.holes.untold["hop"]
+    share = {
+        hop: f"{shares[hop]:.0%} of what others prove in {hop} logs" for hop in untold.unique()
+    }
+    held = " and ".join(share[hop] for hop in sorted(share) if hop != GATEWAY)
     return [
         *(
             f"{count(number, 'request')} proved by other hops and in no {hop} log (coverage.csv)"
             for hop, number in lost.iter_rows()
         ),
         *_some(below, "request", f"below the limit that logs of engines lack: they hold {held}"),
+        *_some(
+            int((untold == GATEWAY).sum()),
+            "request",
+            f"that logs of gateways lack: they hold {share.get(GATEWAY)}",
+        ),
         *_some(
             analysis.stood_for,
             "prefill record",
@@ -164,7 +177,8 @@ def short_of(analysis: Analysis) -> int:
     Those logs hold some of what other hops prove, and not these: a node's were not given, or
     records were dropped, and what theirs would show is not known.
     """
-    lacking = pl.col("handoff").is_in(analysis.holes.untold["handoff"].unique().implode())
+    untold = analysis.holes.untold.filter(pl.col("hop") != GATEWAY)
+    lacking = pl.col("handoff").is_in(untold["handoff"].unique().implode())
     return analysis.requests.filter(lacking & ruled_by(BY_LENGTH)).height
 
 

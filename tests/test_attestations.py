@@ -83,7 +83,7 @@ def test_a_planted_marker_is_not_undone_by_a_look(judged) -> None:
 
 
 def test_one_of_a_request_that_no_log_holds_is_counted_and_bounds(judged) -> None:
-    plain, lost = judged(), judged(f"gone,foreign,{SAID}")
+    plain, lost = judged(f"whole,own,{SAID}"), judged(f"gone,foreign,{SAID}")
     said = lost.exposure().headline
     assert any("attestation of requests that no log holds" in text for text in said.incomplete)
     assert said.bound.high == plain.exposure().headline.bound.high + 1
@@ -183,3 +183,25 @@ def test_an_option_does_what_the_incident_file_does(judged, tmp_path: Path, capf
     assert verify(out).mismatches == []
     assert run(["rerun", str(out)]) == Exit.COMPLETE
     assert "CANARY" not in capfd.readouterr().out
+
+
+def test_a_review_from_before_the_request_is_listed_and_decides_nothing(judged) -> None:
+    before, after = (SAID.replace("2026-09-12T10", f"2026-{day}T10") for day in ("08-31", "09-01"))
+    case = judged(f"whole,foreign,{before}", f"short,own,{before}")
+    found = tiers(case)
+    assert (found["whole", "acme"][0], found["short", "acme"][0]) == ("ruled_out", "probable")
+    said = case.exposure().headline.incomplete
+    assert any(s.startswith("2 attestations from before the request came") for s in said)
+    assert [(r.before, r.after) for r in case.exposure().reviews] == [
+        ("probable", "probable"),
+        ("ruled_out", "ruled_out"),
+    ]
+    case = judged(f"whole,foreign,{after}")
+    assert tiers(case)["whole", "acme"][0] == "confirmed"
+    assert not any("before the request" in s for s in case.exposure().headline.incomplete)
+
+
+def test_columns_without_an_attestation_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "verdicts.csv").write_text(HEAD + "\n\n")
+    with pytest.raises(IncidentError, match="no attestation in it"):
+        read(tmp_path / "verdicts.csv")

@@ -28,8 +28,8 @@ def read(path: Path) -> tuple[Attestation, ...]:
     """Return the attestations of a file, sorted by request.
 
     Raises:
-        IncidentError: it cannot be read, has another column, lacks one, holds a value that is
-            no code of its column, or says both of one request.
+        IncidentError: it cannot be read, has no row, has another column, lacks one, holds a value
+            that is no code of its column, or says both of one request.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as source:
@@ -38,6 +38,8 @@ def read(path: Path) -> tuple[Attestation, ...]:
         raise IncidentError(f"{path}: cannot be read ({error.strerror})") from None
     except (UnicodeDecodeError, csv.Error):
         raise IncidentError(f"{path}: no CSV in UTF-8") from None
+    if not found:
+        raise IncidentError(f"{path}: there is no attestation in it, only the columns")
     _refuse_what_no_id_may_hold(path, found)
     _refuse_contradictions(path, found)
     return tuple(sorted(found, key=lambda row: (row.request_id, row.tenant_id or "", row.line)))
