@@ -3,7 +3,8 @@
 A figure is the time from one node's record of a request to the other's, so it holds the
 way between them as well. It never moves a time: a row keeps the time it was logged with,
 and where a clock is off by seconds, rows near the window's edge are at most ``possible``. The
-gateway's clock is believed where any engine's agrees with it.
+gateway's clock is not believed at an edge where any engine's contradicts it: it may be the
+gateway, and those that agree with it, that are off.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def widen(requests: pl.DataFrame, joined: pl.DataFrame, pairs: pl.DataFrame) -> 
     """Add ``clock_margin`` (microseconds) to requests whose time is from a clock that is off.
 
     Without such a clock the frame is returned as it is. A client's record is by the gateway's
-    clock; where each engine contradicts it, it may be that one which is off.
+    clock; where an engine contradicts it, it may be that one which is off.
     """
     off = far(pairs)
     if not off.height:
@@ -169,6 +170,6 @@ def widen(requests: pl.DataFrame, joined: pl.DataFrame, pairs: pl.DataFrame) -> 
 
 
 def _of_gateway(pairs: pl.DataFrame) -> int:
-    """Return by how much the gateway's clock may be off: no engine agrees with it; else 0."""
+    """Return by how much the gateway's clock may be off: what the farthest engine says; else 0."""
     apart = [abs(delay) for delay in delays(pairs).values()]
-    return max(apart, default=0) if all(delay > FAR for delay in apart) else 0
+    return max((delay for delay in apart if delay > FAR), default=0)

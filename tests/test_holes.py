@@ -279,7 +279,7 @@ def test_hours_of_the_window_without_any_record_are_said(case_of: CaseOf) -> Non
 
 
 @pytest.mark.parametrize("agree", [0, 1])
-def test_a_gateway_whose_clock_no_engine_agrees_with_is_not_believed(
+def test_a_gateway_whose_clock_an_engine_contradicts_is_not_believed(
     case_of: CaseOf, agree: int
 ) -> None:
     rows = of_hours((9, 10))
@@ -291,4 +291,29 @@ def test_a_gateway_whose_clock_no_engine_agrees_with_is_not_believed(
     window = '[scope]\nwindow = ["2026-03-02T10:05:00Z", "2026-03-02T13:00:00Z"]\n'
     table = case_of(*rows, incident=window).requests.polars()
     (tier,) = table.filter(pl.col("request_id") == "r10-4")["tier"].unique()
-    assert tier == ("ruled_out" if agree else "possible")
+    assert tier == "possible"
+
+
+@pytest.mark.parametrize("each", [20, 2], ids=["one of twenty", "every second"])
+def test_whatever_share_a_gateway_lost_is_counted(case_of: CaseOf, each: int) -> None:
+    rows = [
+        row
+        for row in of_hours((10, 11))
+        if row.get("hop") != "gateway" or int(row["request_id"].rpartition("-")[2]) % each
+    ]
+    said = case_of(*rows).exposure().headline.incomplete
+    (sentence,) = [sentence for sentence in said if "gateway" in sentence]
+    assert int(sentence.split()[0]) == 2 * -(-30 // each)
+
+
+def test_a_log_of_few_that_is_cut_off_clears_nobody_that_a_longer_one_does_not(
+    case_of: CaseOf,
+) -> None:
+    """The logs of p2 were not given; those of p1 end early, or stand still amid their hours."""
+    given = {("p2", hour) for hour in (9, 10, 11, 12)}
+    unknown = []
+    for lost in ({("p1", 10), ("p1", 11)}, {("p1", hour) for hour in (10, 11, 12)}):
+        table = case_of(*of_hours((9, 10, 11, 12), given | lost)).requests.polars()
+        unknown.append(set(table.filter(pl.col("tier") == "not_assessable")["request_id"]))
+    assert unknown[0]
+    assert unknown[0] < unknown[1]

@@ -95,10 +95,16 @@ def test_near_the_edge_a_clock_that_is_off_leaves_it_possible(case_of: CaseOf, s
     assert verdict(far, "edge")[0] == ("probable" if shift > 0 else "ruled_out")
 
 
-def test_a_client_facing_time_needs_no_allowance(case_of: CaseOf) -> None:
-    known = many(9, late=40, client=0)
-    case = case_of(*known, *handoff("edge", 10, late=40, client=0), incident=WINDOW)
-    assert verdict(case, "edge") == ("probable", ["placeholder_prefill"])
+def test_a_client_facing_time_needs_no_allowance_where_no_engine_contradicts_it(
+    case_of: CaseOf,
+) -> None:
+    """At an edge; and whoever is doubted there is among the reasons of incomplete evidence."""
+    for late, tier in ((0, "probable"), (40, "possible")):
+        known = many(9, late=late, client=0)
+        case = case_of(*known, *handoff("edge", 10, late=late, client=0), incident=WINDOW)
+        assert (verdict(case, "edge")[0], verdict(case, "r3")[0]) == (tier, "probable")
+        said = case.exposure().headline.incomplete
+        assert any(s.startswith("1 request at an edge of the window") for s in said) is bool(late)
 
 
 def test_seconds_between_the_nodes_and_a_few_requests_say_nothing_of_clocks(

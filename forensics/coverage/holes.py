@@ -8,10 +8,11 @@ log that ends hours before its neighbours' is cut off, one that ends weeks befor
 
 Where a hop's logs hold few of them (one node's of four were given), a missing record says
 nothing; but an hour without any record of the hop, or of one of its nodes, amid hours that have
-some, is a hole all the same. So is the hour next to the first and the last record: logs end in
-the middle of one. And so is the record of one of two hand-offs under one number, where the hop
-logged the other. Whoever is below the limit there stays ruled out by it, and is counted in the
-bound: what a missing record would have shown is not known either.
+some, is a hole all the same. So is an hour of the day before the first and after the last record:
+a log that is cut off must not look more whole than one with an hour less. And so is the record of
+one of two hand-offs under one number, where the hop logged the other. Whoever is below the limit
+otherwise stays ruled out by it, and is counted in the bound: what a missing record would have
+shown is not known either.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, hour (µs), and the node where that is told. ``untold``: the same of
-    requests that engines' logs lack which hold few of them at all. ``shares``: hop, the share of
+    requests that logs lack which hold few of them at all. ``shares``: hop, the share of
     the neighbours' requests that the hop's logs hold in one of their fuller hours
     (:data:`FULLER`), and from which hour to which they reach.
     """
@@ -95,9 +96,8 @@ def find(requests: pl.DataFrame, observed: pl.DataFrame, within: pl.Series) -> H
             beside = _beside(requests, rows, hop)
             told = pl.col("handoff").is_in(beside.implode())
             spoken = hours.filter(~hours.is_in(_silent(observed, hop).implode()))
-            near = pl.col("hour").is_between(first - HOUR, last + HOUR)
-            hole = near & (~pl.col("hour").is_in(spoken.implode()) | told)
-            untold.append(lost.filter(~hole, pl.col("hop") != "gateway"))
+            hole = ~pl.col("hour").is_in(spoken.implode()) | told
+            untold.append(lost.filter(~hole))
             lost = lost.filter(hole)
         found.append(lost)
     schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
