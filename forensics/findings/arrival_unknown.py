@@ -1,4 +1,4 @@
-"""The request ended after the window, and no record says when it came."""
+"""No record says when the request came, and it may have come in the window or after it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ ARRIVAL_UNKNOWN = Finding(
     weight="circumstantial",
     needs=("finished_at",),
     expression=pl.col("arrival_unknown"),
-    meaning="its earliest time is not its arrival, and is after the window: it may have come in it",
+    meaning="its earliest time is not its arrival, and may be after the window by its clock: "
+    "whether it came in it is not known",
     does_not_prove="that the request came inside the window",
 )
