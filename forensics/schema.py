@@ -171,7 +171,7 @@ CAPACITY_COLUMNS: tuple[Column, ...] = (
         "allocator",
         "code",
         "page reuse order",
-        codes=("sorted-sweep", "lifo", "fifo", "unknown"),
+        codes=("sorted-sweep", "lifo", "fifo", "fifo-tail-first", "unknown"),
     ),
     Column("config", "config", "settings that move a pool, `key=value` joined by `;`"),
     Column("gate", "flag", "a gate asked the running engine for this record, and it passed"),

@@ -124,7 +124,9 @@ class Orders:
         size = np.where(kind == RESERVE, holds.pages[hold], (kind == GROW).astype(np.int64))
         runs = holds.tokens[hold] > 0
         running = np.cumsum((kind == START).astype(np.int64) - ((kind == RELEASE) & runs))
-        need = np.where(kind == RESERVE, holds.prompt[hold] // holds.page_tokens + 2, 0)
+        # Pages of one token are taken by their number, others by whole pages and two more.
+        whole = holds.prompt // holds.page_tokens + (0 if holds.page_tokens == 1 else 2)
+        need = np.where(kind == RESERVE, whole[hold], 0)
         need = np.where((kind == START) | (kind == GROW), np.maximum(running, 1), need)
         last = (holds.tokens > 1) & (holds.prompt % holds.page_tokens > 0)
         return Order(kind, hold, size, need, written, last)

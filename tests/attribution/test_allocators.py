@@ -48,7 +48,10 @@ def test_the_names_are_those_of_the_schema():
         (("sglang", "0.5.19", False, 64), "lifo"),
         (("sglang", "0.5.19", False, 1), "fifo"),
         (("sglang", "0.5.19", None, 64), None),
-        (("vllm", "0.11.0", True, 16), "fifo"),
+        (("sglang", "v0.4.6.post1", True, 64), "lifo"),
+        (("sglang", "0.4.5", True, 64), "lifo"),
+        (("sglang", "0.4.60", True, 64), "sorted-sweep"),
+        (("vllm", "0.11.0", True, 16), "fifo-tail-first"),
         (("other", None, True, 64), None),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from forensics.attribution.allocators import fifo, lifo, sorted_sweep
@@ -11,8 +12,11 @@ ALLOCATORS: tuple[Allocator, ...] = (
     Allocator(sorted_sweep.NAME, sorted_sweep.MEANING, sorted_sweep.replay),
     Allocator(lifo.NAME, lifo.MEANING, lifo.replay),
     Allocator(fifo.NAME, fifo.MEANING, fifo.replay),
+    Allocator(fifo.TAIL_FIRST, fifo.TAIL_FIRST_MEANING, fifo.replay_tail_first),
     Allocator("unknown", "the order of reuse is not known", None),
 )
+_OLD = re.compile(r"v?0\.([0-3]|4\.[0-6])(?![0-9])")
+"""Versions of SGLang whose pages are not sorted in, though decode runs apart."""
 _BY_NAME = {allocator.name: allocator for allocator in ALLOCATORS}
 
 
@@ -28,13 +32,20 @@ def expected(facts: Mapping[str, object]) -> str | None:
         facts: ``engine``, ``engine_version``, ``disaggregated`` and ``page_tokens``.
     """
     if facts["engine"] == "vllm":
-        return fifo.NAME
+        return fifo.TAIL_FIRST
     if facts["engine"] != "sglang" or facts["disaggregated"] is None:
         return None
-    old = str(facts["engine_version"] or "").startswith("0.4.6")
+    old = _OLD.match(str(facts["engine_version"] or "")) is not None
     if facts["disaggregated"] and not old:
         return sorted_sweep.NAME
     return fifo.NAME if facts["page_tokens"] == 1 else lifo.NAME
+
+
+def chosen(facts: Mapping[str, object]) -> str | None:
+    """Return the strategy that is stated, in the form that the engine has of it, or its own."""
+    own, stated = expected(facts), str(facts["allocator"] or "") or None
+    same = own == fifo.TAIL_FIRST and stated == fifo.NAME
+    return own if stated is None or same else stated
 
 
 def against(facts: Mapping[str, object]) -> str | None:
@@ -46,7 +57,7 @@ def against(facts: Mapping[str, object]) -> str | None:
     Args:
         facts: those of :func:`expected`, and ``allocator`` where one is stated.
     """
-    own, stated = expected(facts), facts["allocator"] or None
+    own, stated = expected(facts), chosen(facts)
     if named(str(stated or own)).replay is None:
         return "allocator_unknown"
     if own is None:

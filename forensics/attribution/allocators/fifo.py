@@ -1,4 +1,8 @@
-"""First in, first out: freed pages go to the end. SGLang with pages of one token, vLLM."""
+"""First in, first out: freed pages go to the end of the free list.
+
+SGLang with pages of one token gives the pages of a request back in order, vLLM its last page
+first, so that the head of a prompt is kept longest.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ from forensics.attribution.orders import Order
 
 NAME = "fifo"
 MEANING = "pages that were freed first are taken first"
+TAIL_FIRST = "fifo-tail-first"
+TAIL_FIRST_MEANING = f"{MEANING}; of one request the last page is freed first"
 
 
 def replay(order: Order, pool: int, reads: Reads) -> Found | None:
@@ -18,3 +24,13 @@ def replay(order: Order, pool: int, reads: Reads) -> Found | None:
 
 def _give_back(free: Free, pages: list[Interval]) -> None:
     free.extend(pages)
+
+
+def replay_tail_first(order: Order, pool: int, reads: Reads) -> Found | None:
+    """Return the same where a request gives its last page back first."""
+    return stepwise.replay(order, pool, reads, _give_back_tail_first)
+
+
+def _give_back_tail_first(free: Free, pages: list[Interval]) -> None:
+    # All pages of an interval have one writer, so that their order within it names nobody else.
+    free.extend(reversed(pages))
