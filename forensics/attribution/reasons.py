@@ -23,7 +23,8 @@ REASONS = {
     "ends_before_it_begins": "pages were given back before they were taken",
     "times_differ": "by the client's side requests ran at other times than their pages were held",
     "outlived_a_start": "requests held pages across a start that the logs show",
-    "start_unsure": "a record of its pool may be of another start or of the running engine",
+    "start_unsure": "a record of its pool may be of another start or of the running engine, or "
+    "requests took pages so near the start that they may have run before it",
     "more_than_the_pool": "more pages were held than there are",
     "usage_differs": "the engine's own figures of its pool are not what the records add up to",
     "pool_differs": "the engine's own figures are shares of a pool of another size",

@@ -111,7 +111,9 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
 
 
 def _astray(stay: Stay, every: pl.DataFrame) -> None:
-    """Note that requests of the rank may have run since this start, or since another."""
+    """Note that requests of the rank may have run before this start, or since another."""
+    if stay.rows.select((pl.col("first") < stay.since).any()).item():
+        stay.reasons.add("start_unsure")
     inside = (pl.col("last") > stay.since + START_OFF) & (pl.col("first") <= stay.last_read)
     other = (pl.col("since") != stay.since) & inside & _may_have_held()
     if every.select(other.any()).item():
@@ -157,7 +159,7 @@ def _describe(stay: Stay, capacity: Capacity) -> None:
         stay.reasons.add("no_pool")
     if stay.since == BEGINNING:
         stay.reasons.add("no_start")
-    stay.allocator = facts["allocator"] or allocators.expected(facts)
+    stay.allocator = allocators.chosen(facts)
     reason = allocators.against(facts)
     if reason:
         stay.reasons.add(reason)

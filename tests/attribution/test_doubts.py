@@ -149,3 +149,42 @@ def test_a_tie_keeps_the_draws_from_ending_early():
     assert Orders(Holds(page_tokens=1, **arrays), 10).open
     apart = arrays | {"released": arrays["released"] + np.array([0, 1_500_000, 0])}
     assert not Orders(Holds(page_tokens=1, **apart), 10).open
+
+
+def test_a_hold_before_the_start_may_be_of_the_engine_before(read):
+    old = hold("old", "01:29", 8)
+    old |= {name: f"{DAY}01:29:5{n}.{n}Z" for n, name in ((8, "received_at"), (9, "released_at"))}
+    old["reserved_at"] = old["received_at"]
+    started = POOL | {"effective_at": f"{DAY}01:30:00Z"}
+    case = read(started, old, hold("n", "01:40"), READER)
+    assert reasons(case) == {"start_unsure"}
+    assert tiers(case) == {"of-old": "possible", "of-n": "possible"}
+
+
+def sources(case: forensics.Case, reader: str) -> dict[str, int]:
+    rows = case.sources.polars().filter(request_id=reader)
+    return dict(rows.select("source_tenant_id", "pages").drop_nulls().iter_rows())
+
+
+def test_vllm_gives_the_last_page_of_a_request_back_first(read):
+    """The third has pages of both: the one that it wrote is taken after those that it did not."""
+    own = {"engine": "vllm", "pool_tokens": 64, "page_tokens": 16, "allocator": "fifo"}
+
+    def held(name, at, **more):
+        return hold(name, at, 4, decode_prompt_tokens=64, **more)
+
+    last = hold("z", "03:00", 2, decode_prompt_tokens=32, transferred_pages=0)
+    case = read(POOL | own, held("w", "01:00"), held("f", "01:10", transferred_pages=1), last)
+    assert reasons(case) == set()
+    assert sources(case, "z") == {"of-w": 2}
+
+
+def test_pages_of_one_token_are_sorted_in_when_too_few_are_left(read):
+    """Six are left for six: taken as they are, and those given back are sorted in after."""
+    own = {"pool_tokens": 10, "page_tokens": 1}
+    rows = [
+        hold("w0", "01:00", 4, decode_prompt_tokens=4),
+        hold("w1", "01:10", 6, decode_prompt_tokens=6),
+        hold("x", "02:00", 4, decode_prompt_tokens=4, transferred_pages=1),
+    ]
+    assert sources(read(POOL | own, *rows), "x") == {"of-w0": 3}
