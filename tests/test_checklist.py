@@ -51,7 +51,14 @@ SHORT = {"reserved_pages": 9, "transferred_pages": 1}
         (3, [request(**SHORT, http_status=200)], "fail"),
         (3, [request(reserved_pages=9, transferred_pages=9, http_status=200)], "not observable"),
         (3, [request(**SHORT)], "not observable"),
-        (4, [pool(900), request(prompt_tokens=901), marker("r")], "pass"),
+        (4, [pool(900), request(prompt_tokens=901, http_status=200), marker("r")], "pass"),
+        # No answer, or one that was refused, held nothing.
+        (4, [pool(900), request(prompt_tokens=901), marker("r")], "not observable"),
+        (
+            4,
+            [pool(900), request(prompt_tokens=901, http_status=503), marker("r")],
+            "not observable",
+        ),
         # As long as any prompt that fits: nothing could have come of it.
         (4, [pool(900), request(prompt_tokens=10), marker("r")], "not observable"),
         (4, [pool(900), request(), marker("r")], "not observable"),
@@ -219,6 +226,17 @@ SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
             "not cleared",
             "no canary had a prompt of 901 tokens",
         ),
+        # What ran before the change, or came back from a placeholder, tested nothing.
+        (
+            [gate(2000, CANARY), asked("c", received_at="2026-09-01T12:00:00Z"), canary("c")],
+            "not cleared",
+            "no canary is recorded",
+        ),
+        (
+            [gate(2000, CANARY), asked("c", prefill_prompt_tokens=1), canary("c")],
+            "not cleared",
+            "no canary",
+        ),
         # A canary that another engine answered says nothing of this one.
         (
             [gate(2000, CANARY), asked("c", prefill_node="p2"), canary("c")],
@@ -233,6 +251,13 @@ def test_a_changed_epoch_is_cleared_by_two_validations(
     *_, row = case_of(*SMALL_THEN_LARGE, *records, request()).exposure().validations
     assert (row.node, row.changed, row.result) == ("p1", "pool_tokens", result)
     assert because in row.reason
+
+
+def test_a_foreign_marker_of_an_unknown_engine_clears_none(case_of: CaseOf) -> None:
+    rows = [*SMALL_THEN_LARGE, gate(2000, CANARY), asked("c"), canary("c")]
+    nowhere = canary("c", seen="never logged")
+    (row,) = case_of(*rows, nowhere).exposure().validations
+    assert (row.result, row.reason) == ("not cleared", "a canary found a foreign marker")
 
 
 POOLS = """

@@ -23,14 +23,15 @@ def validations(analysis: Analysis) -> list[doc.Validation]:
     """Return one row for each epoch that began with a changed setting."""
     seen, limit = canaries(analysis), incident_limit(analysis)
     found = []
-    epochs = analysis.capacity.epochs.sort("node", "effective_at").with_columns(
-        pl.col("pool_tokens", "context_tokens").forward_fill().over("node")
-    )
+    epochs = analysis.capacity.epochs.sort("node", "effective_at")
     for (node,), of_node in epochs.group_by("node", maintain_order=True):
         spans = list(_spans(list(of_node.iter_rows(named=True))))
-        own = seen.filter(pl.col("node") == node) if node is not None else seen.clear()
+        # A foreign marker of an unknown engine can be of this one.
+        own = seen.filter(pl.col("node").is_null() | pl.col("node").is_in([node or ""]))
         for begin, end, names, rows in spans:
-            during = own.filter(pl.col("at").is_between(begin, end, closed="left"))
+            during = own.filter(pl.col("seen_at").is_between(begin, end, closed="left"))
+            # What ran before the change says nothing of what came after, whenever it was seen.
+            during = during.filter(pl.col("foreign") | (pl.col("received_at") >= begin))
             found.append(
                 doc.Validation(
                     str(node or UNKNOWN),
@@ -56,7 +57,17 @@ def _spans(rows: list[dict[str, Any]]) -> Iterator[tuple[int, int, str, list[dic
         known |= {name: value for name, value in row.items() if value is not None}
     for (first, changed), (after, _) in pairwise([*begins, (len(rows), "")]):
         end = rows[after]["effective_at"] if after < len(rows) else END
-        yield rows[first]["effective_at"], end, changed, rows[first:after]
+        yield rows[first]["effective_at"], end, changed, _filled(rows[first:after])
+
+
+def _filled(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of one epoch with its pool and window; those from before do not count."""
+    known = {"pool_tokens": None, "context_tokens": None}
+    found = []
+    for row in rows:
+        known = {name: old if row[name] is None else row[name] for name, old in known.items()}
+        found.append(row | known)
+    return found
 
 
 Outcome = tuple[int | None, str]
@@ -74,7 +85,8 @@ def _outcome(gate: Outcome, canary: Outcome) -> dict[str, Any]:
 
 
 def _gate(rows: list[dict[str, Any]]) -> Outcome:
-    gates = [row for row in rows if row["gate"] is not None]
+    role = rows[0]["role"]
+    gates = [row for row in rows if row["gate"] is not None and role in (None, row["role"])]
     if not gates:
         return None, "no gate is recorded"
     if not all(row["gate"] for row in gates):
@@ -88,10 +100,10 @@ def _canary(during: pl.DataFrame, limit: int | None) -> Outcome:
     if during["foreign"].any():
         return None, "a canary found a foreign marker"
     if not during.height:
-        return None, "no canary is recorded"
+        return None, "no canary is recorded of one answered request after the change"
     if limit is None:
         return None, "how long a canary has to be is not known: no limit of the incident is"
-    good = during.filter(pl.col("tokens") >= limit)["at"]
+    good = during.filter(pl.col("tokens") >= limit)["seen_at"]
     if not len(good):
         return None, f"no canary had a prompt of {limit:,} tokens, the limit of the incident"
     return int(good.max()), ""  # type: ignore[arg-type]
