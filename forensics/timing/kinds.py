@@ -14,6 +14,8 @@ _HOUR = 3_600_000_000
 _SLOW_NODE = _HOUR
 """From this long on a slow time is the node's, not a stall."""
 _MOST = 0.5
+_SLOWER = 1.5
+"""From so many times what is expected on a time is slow, whether chance explains it or not."""
 
 
 def with_causes(rows: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
@@ -53,12 +55,12 @@ def name(clusters: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
     shares = _shares(clusters, requests)
     clusters = clusters.with_columns(
         pl.Series(name, [share[place] for share in shares], dtype=pl.Int64)
-        for place, name in enumerate(("mine", "others"))
+        for place, name in enumerate(("own", "mine", "others"))
     )
     slow = pl.col("group") == "slow"
     # Single slow requests of other ranks in the same time make the slow rank no faster.
     most = (pl.col("mine") >= pl.col("others") * _MOST) & (
-        pl.col("mine") >= pl.col("requests") * _MOST
+        pl.col("own") >= pl.col("requests") * _MOST
     )
     lasting = pl.col("last_at") - pl.col("first_at") >= _SLOW_NODE
     hit = (pl.col("group") == "fast") & (pl.col("repeated") >= pl.col("requests") * _MOST)
@@ -93,12 +95,12 @@ _REASONS = {
     "that was not counted would explain it. That the prompts began alike is not known.",
     "other fast": "{times} times faster than their tokens need, and not known to be over the "
     "limit; no earlier prompt of the same tenant explains it.",
-    "slow_node slow": "{share} requests of {where} in that time took about {times} times as "
-    "long as their tokens need, for an hour or longer.",
-    "stall slow": "{share} requests of {where} in that time took about {times} times as long as "
-    "their tokens need, for less than an hour.",
-    "other slow": "{share} requests of {where} in that time took about {times} times as long as "
-    "their tokens need; the others did not.",
+    "slow_node slow": "{share} requests of {where} in that time took longer than their tokens "
+    "need, these about {times} times as long, for an hour or longer.",
+    "stall slow": "{share} requests of {where} in that time took longer than their tokens need, "
+    "these about {times} times as long, for less than an hour.",
+    "other slow": "{share} requests of {where} in that time took longer than their tokens need, "
+    "these about {times} times as long; the others did not.",
 }
 
 
@@ -120,22 +122,33 @@ def _again(row: dict[str, Any]) -> str:
     return f"{row['repeated']:,} of {row['requests']:,}"
 
 
-def _shares(clusters: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int]]:
-    """Return for each cluster its requests, and all that were tested there in that time.
+def _shares(clusters: pl.DataFrame, requests: pl.DataFrame) -> list[tuple[int, int, int]]:
+    """Return for each cluster its requests, all slow ones there in that time, and all tested.
 
-    Both are of the ranks of which most were in the cluster, where there is such a rank: a
-    healthy rank of the same server says nothing of a slow one.
+    All are of the ranks of which most were slow, where there is such a rank: a healthy rank of
+    the same server says nothing of a slow one. Slow are also those of another cluster.
     """
     times = _times_by_node(requests)
+    slow = _times_by_node(requests.filter(pl.col("timing_ratio") >= _SLOWER))
     found = []
     for ranks, first, last in clusters.select("ranks", "first_at", "last_at").iter_rows():
         counts = []
         for rank in ranks:
-            low, high = np.searchsorted(times[rank["prefill_node"]], [first, last + 1])
-            counts.append((rank["len"], int(high - low)))
-        mostly = [one for one in counts if one[0] >= one[1] * _MOST] or counts
-        found.append((sum(mine for mine, _ in mostly), sum(total for _, total in mostly)))
+            node = rank["prefill_node"]
+            within = (_within(one.get(node, _NO_TIMES), first, last) for one in (slow, times))
+            counts.append((rank["len"], *within))
+        mostly = [one for one in counts if one[1] >= one[2] * _MOST] or counts
+        own, mine, total = (sum(column) for column in zip(*mostly, strict=True))
+        found.append((own, mine, total))
     return found
+
+
+_NO_TIMES = np.zeros(0, dtype=np.int64)
+
+
+def _within(times: npt.NDArray[np.int64], first: int, last: int) -> int:
+    low, high = np.searchsorted(times, [first, last + 1])
+    return int(high - low)
 
 
 def _times_by_node(requests: pl.DataFrame) -> dict[str, npt.NDArray[np.int64]]:

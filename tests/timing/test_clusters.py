@@ -91,6 +91,16 @@ def test_all_of_a_node_for_some_minutes_is_a_stall(clusters, honest):
     assert members == [1] * 5
 
 
+def test_slow_ones_that_chance_may_explain_are_slow_all_the_same(clusters, honest):
+    """Three are far slower than usual; the ten others of the node are so twice and a half."""
+    rows = honest().filter(pl.col("received_at") > at(2)["received_at"])
+    somewhat = {"prompt_tokens": 300_000, "prefill_ms": 17_300 * 2.5}
+    others = [at(1 + n / 60, **somewhat) for n in range(1, 11)]
+    found, _ = clusters(slow(1), slow(1.1), slow(1.2), *others, rows=rows)
+    assert found["kind"].to_list() == ["stall"]
+    assert found["reason"][0].startswith("13 of 13 requests of the node")
+
+
 def test_most_of_a_node_for_hours_is_a_slow_node(clusters, honest):
     rows = honest().filter(pl.col("received_at") > at(6)["received_at"])
     found, _ = clusters(*(slow(1 + n / 3) for n in range(12)), rows=rows)
@@ -103,7 +113,7 @@ def test_a_slow_rank_among_healthy_ranks_of_its_server_is_a_slow_node(clusters, 
     others = [slow(1 + n / 3, prefill_node=node) for n in range(12)] + [slow(2.1), slow(3.1)]
     found, _ = clusters(*others)
     assert found["kind"].to_list() == ["slow_node"]
-    assert found["reason"][0].startswith("12 of 12 requests of its nodes in that time took about")
+    assert found["reason"][0].startswith("12 of 12 requests of its nodes in that time took longer")
 
 
 def test_some_slow_ones_among_many_are_neither(clusters):
