@@ -67,5 +67,7 @@ def _false(watch: Watch) -> str:
         return "It is itself what confirms a response: no such alarm is false." if told else ""
     if watch.state == "cannot tell":
         return ""
+    if not watch.clean:
+        return f"None of the {_UNITS[watch.signal]} could be told clean, nor an alarm false."
     clean = f"{watch.clean:,} clean {_UNITS[watch.signal]}"
     return f"False alarms: {watch.false_alarms:,} of {clean}."
