@@ -70,7 +70,9 @@ def _ratios(sketch: Sketch, pools: Integers, curves: Array, one: Array) -> Array
     pool, ratio = pools[times.owner[short]], times.ms[short] / curve[short]
     order = np.lexsort((ratio, pool))
     pool, ratio, number = pool[order], ratio[order], times.requests[short][order]
-    for start, end in zip(first := runs(pool), [*first[1:], len(pool)], strict=True):
+    first = runs(pool)  # none where no prompt is short
+    ends = np.append(first, len(pool))[1:]
+    for start, end in zip(first, ends, strict=True):
         if number[start:end].sum() >= _ENOUGH:
             found[:, pool[start]] = _range(ratio[start:end], number[start:end])
     return found[:, pools]
