@@ -44,12 +44,12 @@ def test_a_path_below_a_key_that_was_null_is_read(read):
 
 
 def test_a_key_that_was_met_may_be_of_another_type_later(read):
-    rows = [SOME | {"prompt_tokens": n, "transfer_id": n} for n in range(2_000)]
-    odd = SOME | {"prompt_tokens": "7", "transfer_id": "x"}
-    seen = read(lines([*rows, odd, SOME | {"prompt_tokens": [1], "transfer_id": None}]))
-    assert seen.column("prompt_tokens") == [*range(2_000), 7, None]
+    rows = [SOME | {"completion_tokens": n, "transfer_id": n} for n in range(2_000)]
+    odd = SOME | {"completion_tokens": "7", "transfer_id": "x"}
+    seen = read(lines([*rows, odd, SOME | {"completion_tokens": [1], "transfer_id": None}]))
+    assert seen.column("completion_tokens") == [*range(2_000), 7, None]
     assert seen.column("transfer_id") == [*map(str, range(2_000)), "x", None]
-    assert seen.facts.bad_values == {"prompt_tokens": 1}
+    assert seen.facts.bad_values == {"completion_tokens": 1}
 
 
 # --- cuts ----------------------------------------------------------------------------
