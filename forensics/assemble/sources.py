@@ -74,11 +74,11 @@ def _covered(analysis: Analysis) -> str:
     named = analysis.attribution.named
     own = named.drop_nulls("owner")["reader"].n_unique()
     covered = sum(stay.responses for stay in modelled)
+    bare = f", for {covered - own:,} it names none (never used, or of a health check)"
     return (
         f"Modelled: the reuse of pages was replayed for {covered:,} of "
         f"{count(total, 'affected response')}; {count(own, 'response')} read pages that the model "
-        "names a request for, the others only pages that were never used since the start; "
-        f"{_checked(modelled)}."
+        f"names a request for{bare if covered > own else ''}; {_checked(modelled)}."
     )
 
 
@@ -102,7 +102,10 @@ def _without(analysis: Analysis) -> str:
     nowhere = bare["decode_node"].null_count()
     told = (
         (nowhere, "of a decode rank that no log names"),
-        (bare.height - nowhere, "of a rank on which nobody is known to have run before"),
+        (
+            bare.height - nowhere,
+            "of a rank on which no client's request is known to have run before",
+        ),
     )
     parts = [f"{number:,} {where}" for number, where in told if number]
     if not parts:

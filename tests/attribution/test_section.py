@@ -34,7 +34,7 @@ def test_a_response_without_a_source_is_said(tmp_path):
     (tmp_path / "both.ndjson").write_text(f"{lone}\n{astray}\n")
     said = forensics.read_logs(tmp_path / "both.ndjson").exposure().attribution.sentence
     assert "No source is listed for the decode pages of 2 affected responses: 1 of a d" in said
-    assert "1 of a rank on which nobody is known to have run before." in said
+    assert "1 of a rank on which no client's request is known to have run before." in said
     (tmp_path / "one.ndjson").write_text(f"{astray}\n")
     said = forensics.read_logs(tmp_path / "one.ndjson").exposure().attribution.sentence
     assert "no affected response with a known decode rank" in said
