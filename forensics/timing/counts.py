@@ -46,6 +46,12 @@ def runs(keys: npt.NDArray[Any]) -> Integers:
     return np.append(np.arange(min(len(keys), 1)), np.flatnonzero(keys[1:] != keys[:-1]) + 1)
 
 
+def spans(keys: npt.NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return where each run of equal keys begins, and where it ends; none of no keys."""
+    first = runs(keys)
+    return first, np.append(first, len(keys))[1:]
+
+
 def numbered(keys: Integers) -> tuple[Integers, Integers]:
     """Return the distinct keys, sorted, and the place of each key among them."""
     low, span = _range(keys)

@@ -13,7 +13,7 @@ import numpy as np
 
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Flags
-from forensics.timing.counts import reached, runs
+from forensics.timing.counts import reached, spans
 from forensics.timing.fit import Array
 from forensics.timing.sketch import Sketch
 from forensics.timing.widths import FACTOR
@@ -70,9 +70,7 @@ def _ratios(sketch: Sketch, pools: Integers, curves: Array, one: Array) -> Array
     pool, ratio = pools[times.owner[short]], times.ms[short] / curve[short]
     order = np.lexsort((ratio, pool))
     pool, ratio, number = pool[order], ratio[order], times.requests[short][order]
-    first = runs(pool)  # none where no prompt is short
-    ends = np.append(first, len(pool))[1:]
-    for start, end in zip(first, ends, strict=True):
+    for start, end in zip(*spans(pool), strict=True):
         if number[start:end].sum() >= _ENOUGH:
             found[:, pool[start]] = _range(ratio[start:end], number[start:end])
     return found[:, pools]

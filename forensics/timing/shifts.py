@@ -14,7 +14,7 @@ import numpy as np
 
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Flags, Part, Span, Spans
-from forensics.timing.counts import Counter, runs
+from forensics.timing.counts import Counter, runs, spans
 from forensics.timing.fit import Array
 from forensics.timing.widths import FACTOR
 
@@ -134,12 +134,11 @@ def heaviest(scores: Integers, least: int) -> list[tuple[int, int]]:
     No run of these begins or ends with a part whose sum is not positive, nor would one that is
     longer weigh more (the maximal scoring subsequences of Ruzzo and Tompa).
     """
-    first = runs(scores > 0)
-    last = np.append(first[1:], len(scores)) - 1
+    first, ends = spans(scores > 0)
     sums = np.add.reduceat(scores, first) if len(scores) else scores
     found: list[tuple[int, int, int, int]] = []
     total = 0
-    for score, start, end in zip(sums.tolist(), first.tolist(), last.tolist(), strict=True):
+    for score, start, end in zip(sums.tolist(), first.tolist(), (ends - 1).tolist(), strict=True):
         before, total = total, total + score
         if score <= 0:
             continue

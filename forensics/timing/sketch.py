@@ -13,7 +13,7 @@ import numpy as np
 
 from forensics.timing.bins import ONE, Integers, bins_of, middles_of
 from forensics.timing.blocks import Block
-from forensics.timing.counts import Counter, Tally, merged, numbered, reached, runs
+from forensics.timing.counts import Counter, Tally, merged, numbered, reached, runs, spans
 from forensics.timing.fit import Array
 
 _WORK_BITS, _CACHED_BITS, TIME_BITS = 2, 0, 4
@@ -104,8 +104,7 @@ class Cells:
 
     def apart(self) -> Iterator[tuple[int, Cells]]:
         """Yield each owner and its cells."""
-        first = runs(self.owner)
-        for start, end in zip(first, [*first[1:], len(self.owner)], strict=True):
+        for start, end in zip(*spans(self.owner), strict=True):
             yield int(self.owner[start]), self._slice(slice(start, end))
 
     def _slice(self, part: slice) -> Cells:

@@ -61,3 +61,9 @@ def test_nothing_has_no_keys():
     none = np.zeros(0, dtype=np.int64)
     for found in (counts.counted(none), counts.numbered(none), counts.merged(none, none)):
         assert [len(column) for column in found] == [0, 0]
+
+
+def test_each_run_has_an_end_and_no_keys_have_no_run():
+    first, ends = counts.spans(np.array([3, 3, 1, 2, 2, 2]))
+    assert (first.tolist(), ends.tolist()) == ([0, 2, 3], [2, 3, 6])
+    assert [part.tolist() for part in counts.spans(np.array([], dtype=np.int64))] == [[], []]
