@@ -16,6 +16,7 @@ import polars as pl
 from forensics.incident import Incident
 from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.parsed import Parsed, Unread
@@ -58,14 +59,9 @@ def sniff(head: bytes, _: Incident) -> str | None:
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each block was counted as, then the pools of all scrapes."""
     held: list[pl.DataFrame] = []
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            held.append(_samples(block, context, parsed))
-        yield parsed
+    yield from each_block(
+        opened, lambda block, parsed: held.append(_samples(block, context, parsed))
+    )
     yield _pools(pl.concat(held) if held else pl.DataFrame(), context)
 
 

@@ -17,6 +17,7 @@ from forensics.incident import Incident
 from forensics.schema import Kind
 from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
+from forensics.sources.blocksource import each_block
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
@@ -94,14 +95,7 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
         {name: path for name, (path, _) in _JSON.items()},
         {name: kind for name, (_, kind) in _JSON.items()},
     )
-    for block in opened.blocks():
-        parsed = Parsed()
-        if block.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(Unread(block.line, block.offset, block.reason))
-        else:
-            _split(block, columns, context, parsed)
-        yield parsed
+    return each_block(opened, lambda block, parsed: _split(block, columns, context, parsed))
 
 
 def _split(block: Block, columns: JsonColumns, context: Context, parsed: Parsed) -> None:
