@@ -65,6 +65,7 @@ def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any
         few = f"{made.in_id_fields:,} ids that could be any word or number"
         say(f"search of packets: {few}: looked for in fields of ids alone", err=True)
     if made.uncompared:
-        say("public summary: not compared with the revision before; see --previous", err=True)
+        lacking = ", ".join(map(str, made.uncompared))
+        say(f"public summary: not compared with revision {lacking}; see --previous", err=True)
     say(f"key of the pseudonyms: {made.key}", err=True)
     return Exit.INCOMPLETE if made.unnamed else Exit.COMPLETE

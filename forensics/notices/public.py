@@ -1,28 +1,20 @@
 """The public summary: totals, without a number from which a few customers could be told.
 
-Which numbers are hidden must say nothing of them to whoever knows these rules, so there is
-one decision for all tiers: where a tier has fewer than ``K`` tenants, or a tier or the total
-differs from what was last published by fewer than ``K``, no tier but an empty one is shown. No
-cell is chosen by its size, and whatever is hidden has many values that fit. The total is shown
-unless it is below ``K`` or something moved by a few. Requests are held against what was shown
-in the same way; those without a tenant are told of beside the table, so that nothing is left
-out.
+Requests without a tenant are told of beside the table, so that nothing is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
-from msgspec import Struct
 
 from forensics.exposure import Exposure
 from forensics.notices.facts import TIERS
-from forensics.notices.published import NEVER, Published
+from forensics.notices.published import NEVER, Published, Summary
+from forensics.notices.suppression import K, Numbers, shown
 
-K: Final = 10
 _WORDS: Final = {
     "confirmed": "confirmed",
     "probable": "probable",
@@ -34,46 +26,10 @@ _WORDS: Final = {
 SUMMARY: Final = "public_summary.json"
 
 
-class Bound(Struct, frozen=True):
-    """Fewest and most affected responses."""
-
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """The numbers of a summary; None where one is not shown."""
-
-    cells: dict[str, int | None]
-    total: int | None
-    requests: dict[str, int | None]
-    all_requests: int | None
-    unknown: int | None
-    bound: Bound | None
-
-
 def now_published(exposure: Exposure, before: Published) -> Published:
-    """Return what is shown with this revision, and what was shown last of what is not."""
-    shown = _shown(exposure, before)
-    bound = shown.bound
-
-    def last(now: int | None, earlier: int | None) -> int | None:
-        return earlier if now is None else now
-
-    return Published(
-        before.cells | _numbers(shown.cells),
-        last(shown.total, before.total),
-        before.requests | _numbers(shown.requests),
-        last(shown.all_requests, before.all_requests),
-        last(shown.unknown, before.unknown),
-        last(bound.low if bound else None, before.low),
-        last(bound.high if bound else None, before.high),
-    )
-
-
-def _numbers(cells: Mapping[str, int | None]) -> dict[str, int]:
-    return {name: number for name, number in cells.items() if number is not None}
+    """Return all that was ever shown, with what is shown of this revision."""
+    now = shown(_numbers(exposure), exposure.case.revision, before)
+    return Published((*before.summaries, now))
 
 
 def summary(exposure: Exposure, before: Published = NEVER) -> dict[str, bytes]:
@@ -81,31 +37,6 @@ def summary(exposure: Exposure, before: Published = NEVER) -> dict[str, bytes]:
     found = _document(exposure, before)
     data = msgspec.json.format(msgspec.json.encode(found, order="sorted"), indent=2)
     return {SUMMARY: data + b"\n", "public_summary.md": _page(found).encode()}
-
-
-def hidden(
-    cells: Mapping[str, int], k: int = K, before: Published = NEVER
-) -> tuple[frozenset[str], bool]:
-    """Return the cells that are not shown, and whether their total may be shown.
-
-    Args:
-        cells: number of tenants by name of the cell; they add up to the total.
-        k: fewest tenants that a shown cell holds.
-        before: what was last shown of earlier revisions.
-    """
-    total = sum(cells.values())
-    moved = _near(total, before.total, k) or any(
-        _near(number, before.cells.get(name), k) for name, number in cells.items()
-    )
-    away = {name for name, number in cells.items() if number}
-    if not moved and not any(0 < cells[name] < k for name in away):
-        return frozenset(), True
-    return frozenset(away), not moved and total >= k
-
-
-def _near(now: int, before: int | None, k: int) -> bool:
-    """Say whether a number differs from what was shown, and by fewer than ``k``."""
-    return before is not None and 0 < abs(now - before) < k
 
 
 def _few(number: int) -> str | None:
@@ -127,78 +58,51 @@ def band(number: int, k: int = K) -> str:
 
 
 def _document(exposure: Exposure, before: Published) -> dict[str, Any]:
-    shown = _shown(exposure, before)
-    tenants, _ = _by_tier(exposure)
+    numbers = _numbers(exposure)
+    told = shown(numbers, exposure.case.revision, before)
     others = [r for r in exposure.sources if r.tenant_id is not None and not r.same_tenant_only]
-    total = sum(tenants.values())
+    total = sum(numbers.cells.values())
     return {
         "schema_version": 1,
         "case_id": exposure.case.id,
         "revision": exposure.case.revision,
-        "compared_with_revision_before": before is not NEVER,
+        "revisions_not_compared": before.lacks(exposure.case.revision),
         "as_of": exposure.headline.ongoing.last_record_at,
         "smallest_cell": K,
-        "recipients": [_cell(tier, shown) for tier in TIERS],
+        "recipients": [_cell(tier, told) for tier in TIERS],
         "recipients_total": {
-            "tenants": _few(total) if shown.total is None else total,
-            "requests": shown.all_requests,
+            "tenants": _few(total) if told.total is None else total,
+            "requests": told.all_requests,
         },
         "requests_without_tenant": (
-            _few(_unknown(exposure)) if shown.unknown is None else shown.unknown
+            _few(numbers.unknown) if told.unknown is None else numbers.unknown
         ),
         "sources": band(len(others)),
-        "bound": None if shown.bound is None else msgspec.to_builtins(shown.bound),
+        "bound": None if told.low is None else {"low": told.low, "high": told.high},
         "limitations": len(exposure.limitations),
     }
 
 
-def _shown(exposure: Exposure, before: Published) -> _Shown:
-    tenants, requests = _by_tier(exposure)
-    away, total = hidden(tenants, before=before)
-    every = sum(requests.values())
-    # One that came or went is told by any of these numbers: all of them are shown, or none.
-    still = not _near(every, before.all_requests, K) and not any(
-        _near(requests[tier], before.requests.get(tier), K) for tier in TIERS
-    )
-    unknown = _unknown(exposure)
-    known = not 0 < unknown < K and not _near(unknown, before.unknown, K)
-    return _Shown(
-        {tier: None if tier in away else tenants[tier] for tier in TIERS},
-        sum(tenants.values()) if total else None,
-        {tier: requests[tier] if still and tier not in away else None for tier in TIERS},
-        every if total and still else None,
-        unknown if known else None,
-        _bound(exposure, before) if total and still and known and not away else None,
-    )
-
-
-def _by_tier(exposure: Exposure) -> tuple[dict[str, int], dict[str, int]]:
-    """Return recipients with a name, and their requests, by highest tier."""
+def _numbers(exposure: Exposure) -> Numbers:
+    """Return recipients with a name and their requests by highest tier, and the rest."""
     named = [row for row in exposure.recipients if row.tenant_id is not None]
-    tenants = {tier: sum(row.tier == tier for row in named) for tier in TIERS}
-    requests = {tier: sum(row.requests for row in named if row.tier == tier) for tier in TIERS}
-    return tenants, requests
+    nameless = [row for row in exposure.recipients if row.tenant_id is None]
+    return Numbers(
+        {tier: sum(row.tier == tier for row in named) for tier in TIERS},
+        {tier: sum(row.requests for row in named if row.tier == tier) for tier in TIERS},
+        sum(row.requests for row in nameless),
+        exposure.headline.bound.low,
+        exposure.headline.bound.high,
+    )
 
 
-def _unknown(exposure: Exposure) -> int:
-    """Return how many requests of recipients name no tenant."""
-    return sum(row.requests for row in exposure.recipients if row.tenant_id is None)
-
-
-def _cell(tier: str, shown: _Shown) -> dict[str, Any]:
+def _cell(tier: str, told: Summary) -> dict[str, Any]:
     return {
         "highest_tier": tier,
-        "tenants": shown.cells[tier],
-        "requests": shown.requests[tier],
-        "shown": shown.cells[tier] is not None,
+        "tenants": told.cells.get(tier),
+        "requests": told.requests.get(tier),
+        "shown": tier in told.cells,
     }
-
-
-def _bound(exposure: Exposure, before: Published) -> Bound | None:
-    """Return the bound of the report, where it tells of no few that came or went."""
-    bound = exposure.headline.bound
-    near = _near(bound.low, before.low, K) or _near(bound.high, before.high, K)
-    return None if near else Bound(bound.low, bound.high)
 
 
 def _page(found: Mapping[str, Any]) -> str:
@@ -206,8 +110,8 @@ def _page(found: Mapping[str, Any]) -> str:
         "# Public summary\n",
         (
             "Recipients by their highest tier. Where a tier has fewer than "
-            f"{found['smallest_cell']} customers, or moved by fewer since it was last published, "
-            "no tier is shown but an empty one.\n"
+            f"{found['smallest_cell']} customers, or it or the total moved by fewer since an "
+            "earlier revision, no tier is shown but an empty one.\n"
         ),
         "| tier | customers | requests |",
         "|---|--:|--:|",
@@ -230,17 +134,13 @@ def _page(found: Mapping[str, Any]) -> str:
         "Recipients and sources are two lists; a customer can be in both, and they are never "
         "added up."
     )
-    if uncompared(found["revision"], compared=found["compared_with_revision_before"]):
+    if lacking := found["revisions_not_compared"]:
         lines.append(
             f"This is revision {found['revision']}, and it was not compared with what was "
-            "published before: beside that, a difference could point to a few customers."
+            f"published of revision {', '.join(map(str, lacking))}: beside that, a difference "
+            "could point to a few customers."
         )
     return "\n".join(lines) + "\n"
-
-
-def uncompared(revision: int, *, compared: bool) -> bool:
-    """Say whether an earlier summary may be out that this one was not held against."""
-    return revision > 1 and not compared
 
 
 def _text(value: int | str | None) -> str:

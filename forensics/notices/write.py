@@ -29,7 +29,7 @@ from forensics.notices.key import key_from, key_mark
 from forensics.notices.packet import Packets, Rows, sums_of
 from forensics.notices.plaintext import of_own
 from forensics.notices.pseudonyms import AUDIENCE, pseudonym
-from forensics.notices.published import NEVER, Published, published
+from forensics.notices.published import Published, published
 from forensics.notices.sentences import Variant
 from forensics.notices.templating import Templates, templates
 from forensics.notices.wording import Wording, texts_of, wording
@@ -67,8 +67,8 @@ class Notices:
     key: Path
     in_id_fields: int = 0
     """Ids so short or common that packets were searched for them in fields of ids alone."""
-    uncompared: bool = False
-    """Whether an earlier public summary may be out that this one was not held against."""
+    uncompared: tuple[int, ...] = ()
+    """Earlier revisions whose public summary, if any is out, this one was not held against."""
 
     def __repr__(self) -> str:
         named = f"{count(self.packets, 'packet')} in {count(self.variants, 'wording')}"
@@ -130,7 +130,7 @@ def write_notices(out: Path, notices: Path, asked: Asked | None = None) -> Notic
         sum(not known.get(account) for account in every.facts["account"]),
         place,
         isolation.in_id_fields,
-        public.uncompared(report.exposure.case.revision, compared=before is not NEVER),
+        tuple(before.lacks(report.exposure.case.revision)),
     )
 
 

@@ -5,9 +5,12 @@ import json
 import msgspec
 import pytest
 
+from forensics.cli import run
+from forensics.errors import Exit, UsageError
 from forensics.exposure import Exposure, decode
-from forensics.notices.public import K, hidden, now_published, summary
-from forensics.notices.published import NEVER, Published
+from forensics.notices.public import now_published, summary
+from forensics.notices.published import NEVER, Published, published
+from forensics.notices.suppression import K
 
 
 @pytest.fixture(scope="module")
@@ -57,13 +60,6 @@ def test_a_total_is_not_the_sum_of_what_is_shown_beside_it(with_recipients):
     assert shown(now, before)[1] is None
 
 
-def test_a_total_that_moved_though_no_cell_did_hides_a_cell():
-    before = Published({"a": 12, "b": 20}, total=30)
-    away, total = hidden({"a": 12, "b": 20}, before=before)
-    assert away
-    assert not total
-
-
 def test_one_request_more_of_the_same_tenants_is_not_told(with_recipients):
     before = now_published(with_recipients({"probable": 12}), NEVER)
     found = told(with_recipients({"probable": 12}, more=1), before)
@@ -75,11 +71,15 @@ def test_one_request_more_of_the_same_tenants_is_not_told(with_recipients):
     assert many["bound"] == {"low": 50 + K, "high": 60 + K}
 
 
-def test_what_was_last_shown_stays_what_a_third_revision_is_held_against(with_recipients):
+def test_what_was_once_shown_stays_what_a_third_revision_is_held_against(with_recipients):
     first = now_published(with_recipients({"probable": 12}, unknown=20), NEVER)
     second = now_published(with_recipients({"probable": 12}, more=1, unknown=21), first)
-    assert second == first
-    assert (first.all_requests, first.unknown, first.low, first.high) == (24, 20, 50, 60)
+    assert [second.of(name) for name in ("total", "all_requests", "unknown", "low", "high")] == [
+        *([12, 12], [24], [20], [50], [60])
+    ]
+    many = now_published(with_recipients({"probable": 40}, unknown=50), second)
+    back = told(with_recipients({"probable": 13}, unknown=51), many)
+    assert back["recipients_total"] == {"tenants": None, "requests": None}
 
 
 @pytest.mark.parametrize(("number", "text"), [(0, 0), (5, "fewer than 10"), (12, 12)])
@@ -99,11 +99,21 @@ def test_few_more_requests_without_a_tenant_are_not_told(with_recipients):
     assert found["bound"] is None
 
 
-def test_a_later_revision_says_where_it_was_compared_with_none(with_recipients):
-    def said(revision: int, before: Published) -> bool:
+def test_a_later_revision_says_which_it_was_not_compared_with(with_recipients):
+    def said(revision: int, before: Published) -> bytes:
         document = with_recipients({"probable": 12}, revision=revision)
-        return b"was not compared" in summary(document, before)["public_summary.md"]
+        return summary(document, before)["public_summary.md"]
 
-    assert said(2, NEVER)
-    assert not said(1, NEVER)
-    assert not said(2, Published())
+    first = now_published(with_recipients({"probable": 12}), NEVER)
+    second = now_published(with_recipients({"probable": 12}, revision=2), NEVER)
+    assert b"published of revision 1, 2:" in said(3, NEVER)
+    assert b"published of revision 1:" in said(3, second)
+    assert b"was not compared" not in said(1, NEVER) + said(2, first)
+
+
+def test_no_revision_between_may_be_left_out(with_recipients, three, tmp_path):
+    assert run(["notify", str(three / "out"), "-o", str(tmp_path / "n")]) == Exit.COMPLETE
+    known = published(tmp_path / "n", with_recipients({"probable": 12}, revision=2))
+    assert [one.revision for one in known.summaries] == [1]
+    with pytest.raises(UsageError, match="revision 2 showed has to be known"):
+        published(tmp_path / "n", with_recipients({"probable": 12}, revision=3))
