@@ -87,8 +87,8 @@ def test_no_total_beside_a_hidden_tier_that_was_shown(before, now):
 def test_a_number_is_held_against_all_that_was_ever_shown():
     known = Seen.of(numbers([15, 30]), NEVER).known
     known = Seen.of(numbers([40, 30]), known).known
-    assert hidden(numbers([17, 60]).cells, before=known)[0]
-    assert not hidden(numbers([27, 60]).cells, before=known)[0]
+    assert hidden(numbers([17, 90]).cells, before=known)[0]
+    assert not hidden(numbers([27, 90]).cells, before=known)[0]
 
 
 def test_a_total_that_moved_though_no_cell_did_hides_the_cells():
