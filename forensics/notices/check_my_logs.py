@@ -3,9 +3,11 @@
 
     python3 check_my_logs.py LOG... [--field NAME] [--found FILE]
 
-LOG is CSV (with a header) or one JSON object a line, plain or .gz. Only the field that holds
-the request id is looked at. Nothing is sent anywhere. What is printed holds counts, hashes of
-ids and versions, and no content, no id, no file name: it is what you can send back.
+LOG is CSV (with a header; between its cells "," ";" "|" or a tab), one JSON object a line, or one
+JSON document with a list of them; in UTF-8, or in UTF-16 or UTF-32 with a byte order mark; plain
+or gzip. Only the field that holds the request id is looked at. Nothing is sent anywhere. What is
+printed holds counts, hashes of ids and versions, and no content, no id, no file name: it is what
+you can send back. A log that cannot be read, or holds no request id, is told of by its place.
 
 Needs Python 3.9 or later and nothing else.
 """
@@ -13,6 +15,7 @@ Needs Python 3.9 or later and nothing else.
 from __future__ import annotations
 
 import argparse
+import codecs
 import csv
 import gzip
 import hashlib
@@ -21,63 +24,166 @@ import json
 import os
 import sys
 import zlib
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-VERSION = "2"
-FIELDS = ("request_id", "response_id", "completion_id", "id")
+VERSION = "3"
+FIELDS = ("request_id", "x_request_id", "response_id", "completion_id", "id")
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins as the mark of UTF-16 does
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+BEGIN = 200  # lines in which the first record, or the header, has to be
 HERE = Path(__file__).resolve().parent
 FOUND_ALL, NOT_ALL, NOT_USABLE, DAMAGED = 0, 1, 2, 7
+
+
+class NoTextError(Exception):
+    """A log is in no encoding that is known here."""
 
 
 class Search:
     """What is looked for, and what was found of it so far."""
 
     def __init__(self, fields: tuple[str, ...], listed: set[str]) -> None:
-        self.fields = fields
+        self.wanted = {plain(name) for name in fields}
         self.listed = listed
         self.found: set[str] = set()
         counted = ("files", "files_without_id", "records", "records_with_id", "unreadable_records")
         self.seen = dict.fromkeys(counted, 0)
 
-    def log(self, name: str) -> bool:
-        """Look through one log; say whether any record of it has an id."""
-        before = self.seen["records_with_id"]
-        with gzip.open(name) if name.endswith(".gz") else Path(name).open("rb") as file:
-            text = io.TextIOWrapper(
-                cast("BinaryIO", file), encoding="utf-8-sig", errors="replace", newline=""
-            )
-            first = text.readline()
+    def log(self, name: str) -> str | None:
+        """Look through one log; return what has to be said of it."""
+        before = dict(self.seen)
+        with opened(name) as file, text_of(file) as lines:
             self.seen["files"] += 1
-            lines = chain(first, text)
-            is_json = first.lstrip().startswith("{")
-            for row in self.objects(lines) if is_json else csv.DictReader(lines):
+            for row in self.records(lines):
                 self.record(row)
-        with_id = self.seen["records_with_id"] > before
-        self.seen["files_without_id"] += not with_id
-        return with_id
+        new = {what: number - before[what] for what, number in self.seen.items()}
+        if not new["records_with_id"]:
+            self.seen["files_without_id"] += 1
+            return "no record has a request id"
+        without = new["records"] - new["records_with_id"]
+        odd = {"lines or rows are no record": new["unreadable_records"]}
+        odd["records have no request id"] = without
+        return "; ".join(f"{number} {what}" for what, number in odd.items() if number) or None
 
     def record(self, row: dict[str, Any]) -> None:
         """Look at the ids of one record."""
         self.seen["records"] += 1
-        values = [str(row[name]) for name in self.fields if isinstance(row.get(name), (str, int))]
+        ids = (value for name, value in row.items() if plain(name) in self.wanted)
+        values = {str(value).strip() for value in ids if isinstance(value, (str, int))} - {""}
         self.seen["records_with_id"] += bool(values)
-        self.found.update(value for value in values if value in self.listed)
+        self.found |= values & self.listed
+
+    def records(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the records of a log in whichever form it is; count what is none."""
+        lines = iter(lines)
+        begin = list(islice(lines, BEGIN))
+        every = chain(begin, lines)
+        if whole(begin):
+            return self.document("".join(every))
+        if any(an_object(line) for line in begin):
+            return self.objects(every)
+        return self.table(begin, every)
+
+    def document(self, text: str) -> Iterator[dict[str, Any]]:
+        """Yield the objects of one JSON document: its own list, or a list that it holds."""
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            yield from self.objects(io.StringIO(text, newline=""))
+            return
+        rows = found if isinstance(found, list) else [found, *held_by(found)]
+        for row in rows:
+            if isinstance(row, dict):
+                yield row
+            else:
+                self.seen["unreadable_records"] += 1
 
     def objects(self, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
         """Yield one JSON object a line; count the lines that hold none."""
         for line in lines:
-            try:
-                row = json.loads(line) if line.strip() else {}
-            except (ValueError, RecursionError):
-                row = None
-            if row and isinstance(row, dict):
+            row = an_object(line)
+            if row:
                 yield row
             elif line.strip():
                 self.seen["unreadable_records"] += 1
+
+    def table(self, begin: list[str], lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Yield the rows below the header; count the lines above it, and rows of other lengths."""
+        at, mark = self.header(begin)
+        self.seen["unreadable_records"] += sum(bool(line.strip()) for line in islice(lines, at))
+        # Strict: a quotation mark that is never closed would hide all that comes after it.
+        rows = csv.reader(lines, delimiter=mark, strict=True)
+        names = next(rows, [])
+        for row in rows:
+            if row:
+                self.seen["unreadable_records"] += len(row) != len(names)
+                yield {names[at]: cell for at, cell in enumerate(row[: len(names)])}
+
+    def header(self, begin: list[str]) -> tuple[int, str]:
+        """Return the place of the line that names a field that is looked for, and its mark."""
+        for at, line in enumerate(begin):
+            for mark in ",;\t|":
+                cells = next(csv.reader([line.strip()], delimiter=mark), [])
+                if self.wanted & {plain(cell) for cell in cells}:
+                    return at, mark
+        return len(begin), ","
+
+
+def opened(name: str) -> BinaryIO:
+    """Open a log, whatever its name is: gzip is told by its first bytes."""
+    with Path(name).open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    return cast("BinaryIO", gzip.open(name) if packed else Path(name).open("rb"))
+
+
+def text_of(file: BinaryIO) -> io.TextIOWrapper:
+    """Return a log as lines of text; raise where it is none."""
+    head = cast("io.BufferedReader", file).peek(4096)[:4096]
+    encoding = next((name for mark, name in MARKS if head.startswith(mark)), "utf-8")
+    shown = head.decode(encoding, "replace")
+    strange = sum(sign == "\ufffd" or sign < "\t" for sign in shown)
+    if "\0" in shown or strange > len(shown) / 4:
+        raise NoTextError
+    return io.TextIOWrapper(file, encoding=encoding, errors="replace", newline="")
+
+
+def whole(begin: list[str]) -> bool:
+    """Say whether a log is one JSON document and not one object a line."""
+    lines = [line.strip() for line in begin if line.strip()]
+    start = "".join("".join(line[:9] for line in lines[:9]).split())[:2]
+    if not lines or start[:1] not in ("{", "["):
+        return False
+    return len(lines) == 1 or start in ("[{", "[]") or lines[0][-1] in "{[,"
+
+
+def held_by(found: Any) -> Iterator[Any]:
+    """Yield what the lists of an object hold."""
+    for value in found.values() if isinstance(found, dict) else ():
+        yield from value if isinstance(value, list) else ()
+
+
+def an_object(line: str) -> dict[str, Any] | None:
+    """Return the JSON object of a line, if it holds one."""
+    try:
+        row = json.loads(line) if line.lstrip().startswith("{") else None
+    except (ValueError, RecursionError):
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def plain(name: Any) -> str:
+    """Return the name of a field as it is compared: ``Request-ID`` is ``request_id``."""
+    return "".join(sign for sign in str(name).lower() if sign.isalnum()) or str(name)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -100,16 +206,18 @@ def main(arguments: list[str] | None = None) -> int:
 
 def searched(search: Search, logs: list[str]) -> str | None:
     """Look through all logs; return why they are of no use, or None."""
-    without = []
     for number, name in enumerate(logs, 1):
+        place = f"log {number} of {len(logs)}"  # a name could say something
         try:
-            without += [] if search.log(name) else [number]
-        except (OSError, EOFError, zlib.error, csv.Error) as error:
-            return f"a log cannot be read ({type(error).__name__})"
+            said = search.log(name)
+        except NoTextError:
+            return f"{place} cannot be read: no text in UTF-8, nor in UTF-16 with its mark"
+        except (OSError, EOFError, zlib.error, csv.Error, UnicodeError, MemoryError) as error:
+            return f"{place} cannot be read ({type(error).__name__})"
+        if said:
+            complain(f"{place}: {said}", FOUND_ALL)
     if not search.seen["records_with_id"]:
         return "no record has a request id; name its field with --field"
-    for number in without:  # by its place: a name could say something
-        complain(f"log {number} of {len(logs)}: no record has a request id", FOUND_ALL)
     return None
 
 
@@ -128,7 +236,7 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="check_my_logs.py", description="Find the requests of this notice in your own logs."
     )
-    parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or NDJSON, plain or .gz")
+    parser.add_argument("logs", nargs="+", metavar="LOG", help="CSV or JSON, plain or gzip")
     parser.add_argument("--field", help="field with the request id; default: the usual names")
     parser.add_argument("--found", metavar="FILE", help="new local file with the ids found")
     return parser.parse_args(arguments)
@@ -161,12 +269,6 @@ def packet() -> tuple[dict[str, Any], set[str]]:
 def read(name: str) -> bytes:
     """Return the bytes of a file of the packet."""
     return (HERE / name).read_bytes()
-
-
-def chain(first: str, rest: Iterable[str]) -> Iterator[str]:
-    """Yield a line that was read already, and the others."""
-    yield first
-    yield from rest
 
 
 def free(name: str) -> bool:

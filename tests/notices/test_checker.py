@@ -59,7 +59,7 @@ def test_a_damaged_gz_is_said_and_is_not_usable(how, tmp_path, capsys):
     path.write_bytes(damaged(how))
     assert check(path) == 2
     out, err = capsys.readouterr()
-    assert "a log cannot be read" in err
+    assert "log 1 of 1 cannot be read" in err
     assert "CANARY" not in out + err
 
 
@@ -95,3 +95,71 @@ def test_all_logs_with_ids_leave_nothing_to_say(log, capsys):
     out, err = capsys.readouterr()
     assert err == ""
     assert json.loads(out)["logs"]["files_without_id"] == 0
+
+
+ROWS = [{"request_id": one, "text": "CANARY-text"} for one in IDS]
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+TABLE = "time,request_id,text\n" + "".join(f"1,{one},CANARY-text\n" for one in IDS)
+FORMS = {
+    "lines below a heading": "exported by CANARY-tool\n\n" + LINES,
+    "lines below a broken one": LINES[5:40] + "\n" + LINES,
+    "a cut first line": '{"request_id": "CANAR\n' + LINES,
+    "one document": json.dumps(ROWS),
+    "one document, a row a line": "[\n" + ",\n".join(map(json.dumps, ROWS)) + "\n]\n",
+    "one document over lines": json.dumps({"object": "list", "data": ROWS}, indent=2),
+    "one document that holds a list": json.dumps({"object": "list", "data": ROWS}),
+    "a table": TABLE,
+    "a table below lines": "# CANARY-tool; version 1, all\n\n" + TABLE,
+    "semicolons": TABLE.replace(",", ";"),
+    "tabs": TABLE.replace(",", "\t"),
+    "bars": TABLE.replace(",", " | "),
+    "another spelling": TABLE.replace("request_id", "X-Request-ID"),
+    "quoted": TABLE.replace("request_id", '"request_id"').replace("req-1", '"req-1"'),
+    "other ends of lines": TABLE.replace("\n", "\r\n"),
+}
+ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-32"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_usual_form_is_read(form, tmp_path, capsys):
+    for encoding in ENCODINGS:
+        data = FORMS[form].encode(encoding)
+        for name, bytes_ in (("plain.log", data), ("packed.log", gzip.compress(data))):
+            (tmp_path / name).write_bytes(bytes_)
+            assert check(tmp_path / name) == 0, (encoding, name)
+            out, err = capsys.readouterr()
+            assert json.loads(out)["ids_found"] == 2
+            assert "CANARY" not in out + err
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (LINES.encode("utf-16-le"), "no text in UTF-8"),
+        (b"PAR1" + bytes(range(256)) * 9, "no text in UTF-8"),
+        (b"PK\x03\x04" + bytes(99), "no text in UTF-8"),
+        (b"", "no record has a request id"),
+        (b"CANARY only text\nand more\n", "no record has a request id"),
+        (b"request_id,text\nreq-1,x\nreq-2,y\n"[3:], "no record has a request id"),
+        (b'time,request_id\n1,"req-1\n2,req-2\n', "cannot be read (Error)"),
+        (b"[" * 9_000, "no record has a request id"),
+    ],
+)
+def test_what_cannot_be_read_is_never_told_as_not_found(data, said, tmp_path, capsys):
+    path = tmp_path / "CANARY.log"
+    for packed in (False, True):
+        path.write_bytes(gzip.compress(data) if packed else data)
+        assert check(path) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert said in err
+        assert "CANARY" not in err
+
+
+def test_lines_that_are_no_record_are_told_of(tmp_path, capsys):
+    path = tmp_path / "log"
+    path.write_text("time,request_id\n1,req-1,more\n2\n" + "3,\n")
+    assert check(path) == 1
+    out, err = capsys.readouterr()
+    assert "log 1 of 1: 2 lines or rows are no record; 2 records have no request id" in err
+    assert json.loads(out)["logs"]["unreadable_records"] == 2
