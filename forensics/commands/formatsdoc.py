@@ -66,6 +66,8 @@ Then this record is one request of `blue`, and nothing else of it is ever read:
   adds one to a moment.
 * `values` puts ours for theirs; any other is `otherwise`, or no value. `absent` are texts that
   stand for no value, of one column or, outside of `[columns]`, of all: `absent = ["-"]`.
+  `only = { from = "error", values = ["RateLimitError"] }` takes a value of those records alone
+  that hold one of some values under another key.
 * `layout = ["json", "csv"]` names what the files may be (`json` alone where it is not stated).
   JSON may be an object a line, a list, or a document with the list at `records`. Keys in
   `json_text` hold JSON as text.

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from forensics.schema import REQUEST_COLUMNS
 from forensics.sources.profiles.builtin import profiles
+from forensics.sources.registry import FORMATS
 
 DATA = Path(__file__).parents[1] / "_data" / "sources" / "profiles"
 TRUTH = tomllib.loads((DATA / "truth.toml").read_text())
@@ -138,28 +140,27 @@ def test_what_failed_says_nothing_of_tokens_and_a_cached_answer_is_no_request(re
 
 
 @pytest.mark.parametrize(
-    ("error", "unknown"),
+    ("error", "broken", "status"),
     [
-        ("MidStreamFallbackError", True),
-        ("Timeout", True),
-        ("ServiceUnavailableError", True),
-        ("InternalServerError", True),
-        ("ClassOfALaterVersion", True),
-        ("RateLimitError", None),
-        ("AuthenticationError", None),
-        ("None", None),
-        ("", None),
+        ("MidStreamFallbackError", True, None),
+        ("Timeout", None, None),
+        ("ServiceUnavailableError", None, None),
+        ("ClassOfALaterVersion", None, None),
+        ("None", None, None),
+        ("", None, None),
+        ("RateLimitError", None, 503),
+        ("AuthenticationError", None, 503),
     ],
 )
-def test_what_failed_within_an_answer_may_have_been_delivered(read, error, unknown):
+def test_what_failed_within_an_answer_may_have_been_delivered(read, error, broken, status):
     found = records("litellm")[2]
     found["error_information"] = {"error_code": "503", "error_class": error}
     seen = read(json.dumps(found), "proxy.jsonl", form="litellm")
-    assert (seen.column("stream_error"), seen.column("http_status")) == ([unknown], [503])
+    assert (seen.column("stream_error"), seen.column("http_status")) == ([broken], [status])
     told = {"status": "failure", "error_information": found["error_information"]}
     spent = {"request_id": "r-1", "call_type": "acompletion", "metadata": told, "spend": 0}
     seen = read(json.dumps([spent]), "spend.json", form="litellm-spend")
-    assert (seen.column("stream_error"), seen.column("http_status")) == ([unknown], [503])
+    assert (seen.column("stream_error"), seen.column("http_status")) == ([broken], [status])
 
 
 @pytest.mark.parametrize(
@@ -208,6 +209,20 @@ def test_plain_records_with_the_keys_of_a_profile_stay_plain(read, name):
     seen = read(json.dumps({**FOREIGN[name], **PLAIN}) + "\n", "records.ndjson")
     assert seen.facts.format == "plain-ndjson"
     assert seen.column("tenant_id") == ["acme"]
+
+
+@pytest.mark.parametrize("name", LINES)
+@pytest.mark.parametrize("more", ["request_id", "received_at", "marker"])
+def test_one_field_that_is_called_as_ours_changes_no_format(read, name, more):
+    record = {more: PLAIN.get(more, "m-1"), **FOREIGN[name]}
+    assert read(json.dumps(record) + "\n", "records.ndjson").facts.format == name
+
+
+def test_a_format_whose_keys_are_among_those_of_another_is_asked_behind_it():
+    told = [(at, keys) for at, one in enumerate(FORMATS) for keys in one.keys]
+    order = [(few, many) for (few, k), (many, wider) in permutations(told, 2) if k < wider]
+    assert order
+    assert all(many < few for few, many in order)
 
 
 @pytest.mark.parametrize("name", LINES)
@@ -299,7 +314,8 @@ def test_records_in_a_wrapper(read, name, wrap):
 @pytest.mark.parametrize("told", [json.dumps, dict], ids=["text", "object"])
 def test_spend_logs_with_every_column_are_not_payloads(read, whole, told):
     """They have the keys of a payload too; metadata may be an object or the text of one."""
-    failed = {"error_information": {"error_code": "503", "error_message": "CANARY"}}
+    error = {"error_code": "429", "error_class": "RateLimitError", "error_message": "CANARY"}
+    failed = {"error_information": error}
     row = {
         "request_id": "chatcmpl-1",
         "litellm_call_id": "r-1",
@@ -318,7 +334,7 @@ def test_spend_logs_with_every_column_are_not_payloads(read, whole, told):
     assert seen.column("request_id") == ["r-1", "r-2"]
     assert seen.column("prompt_tokens") == [52310, 52310]
     assert seen.column("tenant_id") == ["acme", "acme"]
-    assert seen.column("http_status") == [503, 503]
+    assert seen.column("http_status") == [429, 429]
 
 
 def test_a_payload_whose_times_are_texts(read):

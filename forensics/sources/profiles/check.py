@@ -78,6 +78,8 @@ def _check_source(source: Source, column: Column, where: str) -> None:
         raise IncidentError(f"{where}.unit: {source.unit!r} is no unit of {column.name}")
     if source.plus is not None and column.kind != "time":
         raise IncidentError(f"{where}.plus: {column.name} is no moment")
+    if source.only is not None and not source.only.values:
+        raise IncidentError(f"{where}.only: {source.only.path!r} needs values")
     if column.kind == "code":
         ours = {*map(str, source.values.values()), source.otherwise} - {None}
         foreign = sorted(str(value) for value in ours if value not in column.codes)

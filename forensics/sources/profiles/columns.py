@@ -10,7 +10,7 @@ import polars as pl
 from forensics import schema
 from forensics.sources import models
 from forensics.sources.profiles import moments
-from forensics.sources.profiles.shape import Profile, Source, paths
+from forensics.sources.profiles.shape import Only, Profile, Source, paths
 from forensics.sources.values import first_value
 
 Found = Mapping[str, pl.Series]
@@ -55,6 +55,8 @@ def _value(
         return None
     text = texts[0] if len(texts) == 1 else first_value(texts)
     text = present(text, (*profile.absent, *source.absent))
+    if source.only is not None:
+        text = _believed(text, source.only, found)
     if source.values:
         text = _mapped(text, source)
     kind = _KINDS[column]
@@ -76,6 +78,15 @@ def present(text: pl.Series, absent: tuple[str, ...]) -> pl.Series:
     """Return texts without those that stand for no value."""
     there = pl.col("x").is_not_null() & ~pl.col("x").is_in(["", *absent])
     return text.to_frame("x").select(pl.when(there).then("x").alias(text.name)).to_series()
+
+
+def _believed(text: pl.Series, only: Only, found: Found) -> pl.Series:
+    """Return the texts of the records whose other key holds what it has to."""
+    nothing = pl.repeat(None, len(text), dtype=pl.String, eager=True)
+    if only.path not in found:
+        return nothing.alias(text.name)
+    held = found[only.path].is_in(only.values).fill_null(value=False)
+    return text.zip_with(held, nothing)
 
 
 def _mapped(text: pl.Series, source: Source) -> pl.Series:

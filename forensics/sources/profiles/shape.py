@@ -46,11 +46,19 @@ class Duration(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": 
     unit: Literal["s", "ms", "us", "ns"] = "ms"
 
 
+class Only(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": "from"}):
+    """What another key has to hold for a value to be believed."""
+
+    path: str
+    values: tuple[str, ...]
+
+
 class Source(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": "from"}):
     """Where a value stands and how it is written.
 
     ``values`` puts ours for theirs; theirs that are not in it become ``otherwise``, or no
-    value. ``absent`` are texts that stand for none. ``plus`` is added to a moment.
+    value. ``absent`` are texts that stand for none. ``plus`` is added to a moment. ``only``
+    says of which records the value is taken.
     """
 
     path: str | tuple[str, ...]
@@ -59,6 +67,7 @@ class Source(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": "f
     otherwise: str | None = None
     absent: tuple[str, ...] = ()
     plus: Duration | None = None
+    only: Only | None = None
 
 
 class LeftOut(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": "from"}):
@@ -121,6 +130,6 @@ def named(profile: Profile) -> list[str]:
     for column in profile.columns:
         for source in profile.sources(column):
             found |= set(paths(source))
-            if source.plus is not None:
-                found.add(source.plus.path)
+            others = (source.plus, source.only)
+            found |= {other.path for other in others if other is not None}
     return sorted(found)

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from forensics.incident import Incident
+from forensics.schema import REQUEST_COLUMNS
 from forensics.sources import plain
 from forensics.sources.profiles.entries import behind_noise
 from forensics.sources.profiles.shape import Profile, named, parts
@@ -17,6 +18,7 @@ from forensics.sources.profiles.shape import Profile, named, parts
 _RECORDS = 20
 _FAULTS = (ValueError, RecursionError)
 _LIST = re.compile(rb"\s*\[\s*\{")
+_OF_REQUESTS = {column.name for column in REQUEST_COLUMNS}
 _DECODER = json.JSONDecoder()
 
 
@@ -37,28 +39,32 @@ def _is_json(text: bytes) -> bool:
 def is_plain(profile: Profile, head: bytes, incident: Incident) -> bool:
     """Say whether a file is rather one of plain records, which happens to have the keys.
 
-    It is where it has columns of ours that the profile does not read: one that tells plain
-    records (an id, a time, a pool), or one that the incident's ``[columns]`` names. A server's
-    log with a count of tokens among its fields, which its operator called as we do, stays what
-    it is.
+    It is where it has columns of requests that the profile does not read: some that tell plain
+    records by themselves, or one that the incident's ``[columns]`` names. One field that its
+    operator called as we do, a count of tokens or an id, leaves a server's log what it is.
     """
     known = plain.names(incident)
     if _is_json(behind_noise(head)):
         seen = plain.known_columns(head, incident)
     else:
         seen = {known[name] for name in _header(head) if name in known}
-    ours = {known[name] for name in plain_names(profile, incident)}
-    return plain.told_by(seen) and not seen.isdisjoint(ours)
+    mapped = {known[name] for name in plain_names(profile, incident) & incident.columns.keys()}
+    beside = (seen & _OF_REQUESTS) - _own_keys(profile)
+    return plain.told_by(seen) and (plain.told_by(beside) or not seen.isdisjoint(mapped))
 
 
 def plain_names(profile: Profile, incident: Incident) -> frozenset[str]:
     """Return keys with which a record of a profile is rather a plain one."""
-    own = {parts(path)[0] for path in named(profile)}
+    own = _own_keys(profile)
     return frozenset(
         name
         for name, ours in plain.names(incident).items()
         if ours not in own and (ours in plain.TELLING or name in incident.columns)
     )
+
+
+def _own_keys(profile: Profile) -> set[str]:
+    return {parts(path)[0] for path in named(profile)}
 
 
 def record_keys(profile: Profile) -> tuple[frozenset[str], ...]:
@@ -68,6 +74,12 @@ def record_keys(profile: Profile) -> tuple[frozenset[str], ...]:
     told = frozenset(parts(path)[0] for path in profile.told_by)
     within = profile.records
     return (told,) if within is None else (told, frozenset({parts(within)[0]}))
+
+
+def headings(profile: Profile) -> tuple[str, ...]:
+    """Return the name of a column that is in the header of each table of a profile."""
+    told = sorted(parts(path)[0] for path in profile.told_by)
+    return (max(told, key=len),) if "csv" in profile.layout else ()
 
 
 def told_by(profile: Profile) -> dict[str, tuple[str, ...]] | None:
