@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import PurePath
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from forensics.incident import Incident
 from forensics.sources import nodes
 from forensics.sources.identifiers import from_path, of_machine
-from forensics.sources.parsed import Unread
+
+if TYPE_CHECKING:
+    from forensics.sources.foreign import Foreign
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Context:
     label: str = ""
     stream: str = ""
     among: str = ""
-    foreign: Callable[[pl.Series, pl.Series], list[Unread]] | None = None
+    foreign: Foreign | None = None
 
     @property
     def node(self) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,9 @@ from forensics.sources.blocks import LONGEST_LINE, Source
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.values import NOT_A_VALUE
+
+if TYPE_CHECKING:
+    from forensics.sources.foreign import Foreign
 
 CSV_ROWS = 50_000
 
@@ -60,7 +63,7 @@ def read_rows(
         header = []
     table: _Table | None = _Table(header, wanted)
     while table is not None:
-        found, table = _batch(rows, table, text, context)
+        found, table = _batch(rows, table, text, context.foreign if context else None)
         yield found
 
 
@@ -73,8 +76,6 @@ class _Table:
         self.header = [name.strip() for name in header]
         self.wanted = wanted
         self.strange = strange
-        self.asks = _ASKS
-        """How often a row may still be looked at as one of another format."""
         names = enumerate(self.header)
         self.picked = [(at, wanted[name]) for at, name in names if name in wanted]
 
@@ -86,22 +87,19 @@ class _Table:
         known = len(self.wanted.keys() & set(cells)) >= _TELLING
         return _Table(row, self.wanted) if known or cells == self.header else None
 
-    def foreign(self, row: Sequence[str], line: int, context: Context | None) -> str | None:
-        """Return why a row is unreadable that another format would take for its own."""
-        named = row[0].startswith("{") or (row[0].isidentifier() and row[-1].isidentifier())
-        if not named or not self.asks or context is None or context.foreign is None:
+    def foreign(self, row: Sequence[str], line: int, foreign: Foreign | None) -> str | None:
+        """Return why a row is unreadable that is the header of another format's table."""
+        if foreign is None or foreign.headings.isdisjoint(row):
             return None
         text = ",".join(row)
-        if not (text.startswith("{") or _NAMES.fullmatch(text)):
+        if not _NAMES.fullmatch(text):
             return None
-        self.asks -= 1
-        told = context.foreign(pl.Series([text]), pl.Series([line]))
+        told = foreign(pl.Series([text]), pl.Series([line]))
         return told[0].reason if told else None
 
 
 _TELLING = 2
 """Names of columns in a row that make it a header."""
-_ASKS = 50
 _NAMES = re.compile(r"[A-Za-z_][\w .()-]*(?:,[A-Za-z_][\w .()-]*)+")
 
 
@@ -165,42 +163,76 @@ class _TextLines:
 
 
 def _batch(
-    rows: _Rows, table: _Table, text: _TextLines, context: Context | None
+    rows: _Rows, table: _Table, text: _TextLines, foreign: Foreign | None
 ) -> tuple[CsvBatch, _Table | None]:
     """Read rows up to :data:`CSV_ROWS` or a header; return also the table of those behind them."""
-    parsed = Parsed()
-    kept: list[list[str]] = []
-    lines: list[int] = []
+    held = _Held(table)
     before, behind = rows.line_num, None
     for row in islice(rows, CSV_ROWS):
         line, before = before + 1, rows.line_num
         behind = table
         if row == []:
-            parsed.notes["blank line"] += 1
+            held.parsed.notes["blank line"] += 1
             continue
         numbers = [text.number(at) for at in range(line, before + 1)]
-        behind, reason = _judged(row, table, numbers[0], context)
+        behind, reason = _judged(row, table, numbers[0], foreign)
         if behind is not table and not behind.strange:
-            parsed.read += len(numbers)
-            parsed.ignored["further header"] += len(numbers)
-        elif reason is not None or row is None:
-            parsed.read += len(numbers)
-            parsed.unread += [Unread(number, None, reason or NO_CSV) for number in numbers]
+            held.parsed.read += len(numbers)
+            held.parsed.ignored["further header"] += len(numbers)
         else:
-            parsed.read += 1
-            kept.append([row[at] for at, _ in table.picked])
-            lines.append(numbers[0])
+            held.add(row, numbers, reason)
         if behind is not table:
             break
-    _too_long(text, parsed)
-    return CsvBatch(parsed, _columns(kept, table.picked), pl.Series(lines, dtype=pl.Int64)), behind
+    _too_long(text, held.parsed)
+    return held.batch(foreign), behind
+
+
+class _Held:
+    """Rows of a batch: what each is taken for, and those that look like records of JSON."""
+
+    def __init__(self, table: _Table) -> None:
+        self.parsed = Parsed()
+        self._picked = table.picked
+        self._kept: list[tuple[Sequence[int], list[str]]] = []
+        self._records: list[tuple[int, str]] = []
+
+    def add(self, row: list[str] | None, numbers: Sequence[int], reason: str | None) -> None:
+        """Take a row that begins on the first of some lines; ``reason``: it is unreadable."""
+        if row is None or reason is not None:
+            self._unread(numbers, reason or NO_CSV)
+            return
+        self._kept.append((numbers, [row[at] for at, _ in self._picked]))
+        if row[0].startswith("{"):
+            self._records.append((numbers[0], ",".join(row)))
+
+    def batch(self, foreign: Foreign | None) -> CsvBatch:
+        """Return the rows, without those that are records of another format."""
+        theirs = self._theirs(foreign)
+        kept = [(numbers[0], cells) for numbers, cells in self._kept if numbers[0] not in theirs]
+        for numbers, _ in self._kept:
+            if numbers[0] in theirs:
+                self._unread(numbers, theirs[numbers[0]])
+        self.parsed.read += len(kept)
+        lines = pl.Series([line for line, _ in kept], dtype=pl.Int64)
+        return CsvBatch(self.parsed, _columns([cells for _, cells in kept], self._picked), lines)
+
+    def _unread(self, numbers: Sequence[int], reason: str) -> None:
+        self.parsed.read += len(numbers)
+        self.parsed.unread += [Unread(number, None, reason) for number in numbers]
+
+    def _theirs(self, foreign: Foreign | None) -> dict[int, str]:
+        if foreign is None or not self._records:
+            return {}
+        numbers, texts = zip(*self._records, strict=True)
+        told = foreign(pl.Series(texts), pl.Series(numbers))
+        return {one.line: one.reason for one in told if one.line is not None}
 
 
 NO_CSV = "row that is no CSV: a quote or a line end out of place"
 
 
 def _judged(
-    row: list[str] | None, table: _Table, line: int, context: Context | None
+    row: list[str] | None, table: _Table, line: int, foreign: Foreign | None
 ) -> tuple[_Table, str | None]:
     """Return the table of the rows behind a row, and why the row itself cannot be read."""
     if row is None:
@@ -208,10 +240,9 @@ def _judged(
     following = table.following(row)
     if following is not None:
         return following, None
-    foreign = table.foreign(row, line, context)
-    if foreign is not None:
-        names = not row[0].startswith("{")
-        return (_Table(row, table.wanted, strange=True) if names else table), foreign
+    reason = table.foreign(row, line, foreign)
+    if reason is not None:
+        return _Table(row, table.wanted, strange=True), reason
     if table.strange:
         return table, "row under the header of another format"
     if len(row) != len(table.header):

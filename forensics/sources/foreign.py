@@ -1,8 +1,9 @@
 """Lines of another format among the text of a log: two logs that were put together.
 
-A reader hands on the lines that it has no use for. Lines that look alike are told together;
-where the reader of another format would take something of one, it is unreadable in this log.
-It is not read as what it looks like: a log prints what clients sent.
+A reader hands on the lines that it has no use for. Those with a word that records of any
+format have are told, lines that look alike together; where the reader of another format would
+take something of one, it is unreadable in this log. It is not read as what it looks like: a
+log prints what clients sent.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from forensics.sources import plain, registry
+from forensics.sources import plain, registry, telltale
 from forensics.sources.blocks import Block
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
@@ -21,12 +22,15 @@ from forensics.sources.wrappers.stack import Stack
 
 _MAY = r'\d\d:\d\d:\d\d|\{"|=|\[TensorRT-LLM\]|^"?[\w.-]+"?(?:,"?[\w. -]+"?)+\s*$'
 """What a line of any format holds: a time, a record, a value with its name, or names of columns."""
+_NAMED = r'[A-Za-z_][\w.-]*(?:=|\\*"\s*:)'
 _LOOK = 100
-"""Characters by which lines look alike."""
+"""Characters by which lines look alike, beside the telling words and names in all of them."""
 _TRIES = 3
+"""After so many looks at lines of one kind that held nothing, the kind is known to hold nothing."""
 _MOST = 1_000
-"""Looks at one file."""
+"""Looks at one file: what is left then is unreadable, since it may hold anything."""
 _AT_ONCE = 200
+_TOO_MANY = "line that may be of another format: too many kinds of such lines to look at each"
 
 
 class Foreign:
@@ -41,25 +45,30 @@ class Foreign:
         self._own = own
         self._context = replace(context, foreign=None)
         self._names = plain.names(context.incident)
-        self._quiet: Counter[int] = Counter()
+        self._words = telltale.words(context.incident)
+        self.headings = telltale.headings(context.incident)
+        """Names, one of which is in the header of each table that is read."""
+        self._quiet: Counter[tuple[int, int]] = Counter()
         self._looks = 0
 
     def __call__(self, texts: pl.Series, numbers: pl.Series) -> list[Unread]:
         """Return the lines that another format's reader would take something of."""
-        may = texts.str.contains(_MAY).fill_null(value=False)
+        may = texts.str.contains_any(self._words) & texts.str.contains(_MAY)
+        may = may.fill_null(value=False)
         if not may.any():
             return []
         rows = pl.DataFrame({"text": texts.filter(may), "line": numbers.filter(may)})
-        look = pl.col("text").str.slice(0, _LOOK).str.replace_all(r"[0-9]+", "0")
-        rows = rows.with_columns(look=look.str.replace_all(r"[A-Za-z]{2,}", "a").hash())
-        alike = rows.partition_by("look", as_dict=True, maintain_order=True)
-        found = [one for (look,), some in alike.items() for one in self._alike(look, some)]
+        rows = rows.with_columns(_shape(), _held(self._words))
+        alike = rows.partition_by("shape", "held", as_dict=True, maintain_order=True)
+        found = [one for look, some in alike.items() for one in self._alike(look, some)]
         return sorted(found, key=lambda one: one.line or 0)
 
-    def _alike(self, look: int, rows: pl.DataFrame) -> list[Unread]:
-        """Return those of some lines that look alike; after a few tries they are left alone."""
-        if self._quiet[look] >= _TRIES or self._looks >= _MOST:
+    def _alike(self, look: tuple[int, int], rows: pl.DataFrame) -> list[Unread]:
+        """Return those of some lines that look alike and hold the same words and names."""
+        if self._quiet[look] >= _TRIES:
             return []
+        if self._looks >= _MOST:
+            return [Unread(line, None, _TOO_MANY) for line in rows["line"]]
         self._looks += 1
         name, lines = self._told(rows.head(_AT_ONCE))
         if lines and rows.height > _AT_ONCE:
@@ -80,6 +89,19 @@ class Foreign:
             return "", []
         parts = list(found.format.read(stack.source, self._context))
         return found.format.name, _touched(parts, rows)
+
+
+def _shape() -> pl.Expr:
+    """Return what a line begins like, whatever its words and numbers are."""
+    begin = pl.col("text").str.slice(0, _LOOK).str.replace_all(r"[0-9]+", "0")
+    return begin.str.replace_all(r"[A-Za-z]{2,}", "a").hash().alias("shape")
+
+
+def _held(words: list[str]) -> pl.Expr:
+    """Return which telling words a line holds, and which names with a value."""
+    text = pl.col("text")
+    found = text.str.extract_many(words, overlapping=True).list.concat(text.str.extract_all(_NAMED))
+    return found.list.unique().list.sort().list.join("\n").hash().alias("held")
 
 
 def _touched(parts: list[Parsed], rows: pl.DataFrame) -> list[int]:

@@ -73,6 +73,10 @@ class Format:
     """Keys that alone tell a record, each with the values that it may have: any where empty."""
     rather_plain: Callable[[Incident], frozenset[str]] = lambda _: frozenset()
     """Keys with which a record is rather a plain one."""
+    words: tuple[str, ...] = ()
+    """One of them is in each line of text that it reads, where that is no JSON and no table."""
+    columns: tuple[str, ...] = ()
+    """Names, one of which is in the header of each table that it reads."""
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -97,6 +101,7 @@ def _of_profile(profile: Profile) -> Format:
         keys=telling.record_keys(profile),
         told_by=telling.told_by(profile),
         rather_plain=partial(telling.plain_names, profile),
+        columns=telling.headings(profile),
     )
 
 
@@ -168,6 +173,7 @@ FORMATS: tuple[Format, ...] = (
         detection.sniff,
         (*TEXT_FORMS, *request_log.FORMS),
         keys=_keys("event"),
+        words=detection.WORDS,
     ),
     Format(
         "vllm",
@@ -181,6 +187,7 @@ FORMATS: tuple[Format, ...] = (
         vllm_detection.sniff,
         VLLM_FORMS,
         keys=_keys("asctime name"),
+        words=vllm_detection.WORDS,
     ),
     Format(
         "sglang-metrics",
@@ -190,6 +197,7 @@ FORMATS: tuple[Format, ...] = (
         metrics.read,
         metrics.sniff,
         metrics.FORMS,
+        words=("sglang:", "sglang_"),
     ),
     Format(
         "sglang-spans",
@@ -263,6 +271,7 @@ FORMATS: tuple[Format, ...] = (
         trtllm_transfers.sniff,
         trtllm_transfers.FORMS,
         apart=_never,
+        columns=("RequestInfo",),
     ),
     Format(
         "trtllm-log",
@@ -273,6 +282,7 @@ FORMATS: tuple[Format, ...] = (
         trtllm_log.read,
         trtllm_log.sniff,
         trtllm_log.FORMS,
+        words=("[TensorRT-LLM]", "[TRT-LLM]"),
     ),
     Format(
         "lmcache-lookups",
@@ -323,6 +333,7 @@ FORMATS: tuple[Format, ...] = (
         router_log.sniff,
         router_log.FORMS,
         keys=_keys("target"),
+        words=("smg::", "sglang_router_rs::"),
     ),
     *map(_of_profile, builtin.profiles()),
     Format(

@@ -16,6 +16,8 @@ _WORDS = tuple(
     if literal[0].isupper() or literal.endswith(("=", "= "))
 )
 """What messages begin with; the others stand further on, in words of any program."""
+WORDS = tuple(sorted({literal for message in MESSAGES for literal in message.literals}))
+"""One of them is in each line that says something of the engine or of a request."""
 _TIME = rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
 _BEFORE = rb"(?:\x1b\[[0-9;]*m)*(?:\([^()\n]{1,80}\)[^\[\n]{0,20})?"
 _PREFIX = rb"^" + _BEFORE + _TIME + rb"[^\n]{0,200}?[\]:][^ \n]{0,4} "
