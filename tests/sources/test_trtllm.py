@@ -78,6 +78,25 @@ def test_one_broken_line_takes_no_other_with_it(read):
     assert [unread.line for unread in seen.facts.unread] == [2, 4]
 
 
+SPREAD = json.dumps([ONE, TWO, THREE], indent=1).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("at", "kept", "unread"),
+    [(1, [3, 26, 49], 2), (24, [2, 26, 49], 25), (30, [2, 49], 25), (71, [2, 25, 48], 72)],
+)
+def test_a_stray_line_takes_one_element_of_an_answer_at_most(read, at, kept, unread):
+    seen = read("\n".join([*SPREAD[:at], "INFO: CANARY", *SPREAD[at:]]), "perf_metrics.json")
+    assert seen.column("line") == kept
+    assert [one.line for one in seen.facts.unread] == [unread]
+
+
+def test_of_an_answer_that_breaks_off_all_but_the_last_element_is_read(read):
+    seen = read("\n".join(SPREAD[:-3]), "perf_metrics.json")
+    assert seen.column("line") == [2, 25]
+    assert [one.line for one in seen.facts.unread] == [48]
+
+
 @pytest.mark.parametrize(
     ("decode", "reserved"),
     [

@@ -1,7 +1,8 @@
 """Elements of JSON arrays, however the arrays were written to a file.
 
 An answer is one array; collectors write it as it came, over many lines, one array a line,
-or its elements one a line.
+or its elements one a line. Where the whole is no JSON, each element is read by itself: one that
+is spread over lines begins with a brace alone on its line and ends with one as far from the left.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from dataclasses import dataclass
 
 import msgspec
 
-from forensics.sources.blocks import LONGEST_LINE, Source
+from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block, Source
 from forensics.sources.documents import fault
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+_AROUND = (b"", b"[", b"]")
+"""What stands on lines between the elements of an array."""
 
 
 @dataclass(frozen=True)
@@ -35,34 +38,33 @@ class Element:
 
 def elements(opened: Source) -> Iterator[Element]:
     """Yield the elements of a file; what is no JSON is yielded with the reason."""
-    held: list[bytes] = []
-    lines: list[int] = []
-    size, whole_file = 0, True
+    held: list[Block] = []
+    size, each = 0, None
     for block in opened.blocks():
-        if block.reason is not None:
-            yield Element(b"", block.line, block.offset, block.reason)
-            whole_file = False
-            continue
-        whole_file = whole_file and block.numbers is None
-        held.append(block.data)
-        lines += block.all_numbers(len(block.ends) + 1)[: _count(block.data)]
+        held.append(block)
         size += len(block.data)
-        if size > LONGEST_LINE:
-            yield from _by_line(b"".join(held), lines, known=whole_file)
-            held, lines, size, whole_file = [], [], 0, False
-    data = b"".join(held)
+        if each is None and block.reason is None and size <= LONGEST_LINE:
+            continue
+        each = each or _EachByItself()
+        for one in held:
+            yield from each.read(one)
+        held = []
+    yield from _together(held) if each is None else each.end()
+
+
+def _together(held: list[Block]) -> Iterator[Element]:
+    """Yield the elements of blocks that may be one array."""
+    data = b"".join(block.data for block in held)
     if not data.strip():
         return
     whole = _split(data)
-    if whole is None:
-        yield from _by_line(data, lines, known=whole_file)
-    else:
-        yield from _placed(whole, data, lines, known=whole_file)
-
-
-def _count(data: bytes) -> int:
-    """Return the number of lines, the last of which may have no end."""
-    return data.count(b"\n") + (not data.endswith(b"\n"))
+    if whole is not None:
+        yield from _placed(whole, data, held)
+        return
+    each = _EachByItself()
+    for block in held:
+        yield from each.read(block)
+    yield from each.end()
 
 
 def _split(data: bytes) -> list[bytes] | None:
@@ -75,22 +77,65 @@ def _split(data: bytes) -> list[bytes] | None:
         return None
 
 
-def _by_line(data: bytes, lines: list[int], *, known: bool) -> Iterator[Element]:
-    """Yield the elements of each line; where ``known``, the bytes are those of the file."""
-    offset = 0
-    for place, text in enumerate(split_lines(data)):
-        found = _split(text) if text.strip() else []
-        if found is None:
-            reason = fault(text.strip()) or "not a list of records"
-            yield Element(b"", lines[place], offset if known else None, reason)
-        else:
-            for raw in found:
-                yield Element(raw, lines[place], offset if known else None)
-        offset += len(text)
+class _EachByItself:
+    """Elements that stand on a line, or on several, among lines that may be anything."""
+
+    def __init__(self) -> None:
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._indent = b""
+        self._at: tuple[int, int | None] = (0, None)
+
+    def read(self, block: Block) -> Iterator[Element]:
+        if block.reason is not None:
+            yield from self.end()
+            yield Element(b"", block.line, block.offset, block.reason)
+        offset = block.offset if block.numbers is None else None
+        for place, text in enumerate(split_lines(block.data)):
+            yield from self._line(text, (block.number(place), offset))
+            offset = None if offset is None else offset + len(text)
+
+    def end(self) -> Iterator[Element]:
+        """Yield what is held: an element, or why it is none."""
+        if self._lines:
+            data = b" ".join(self._lines)
+            reason = TOO_LONG if self._size > LONGEST_LINE else fault(data)
+            yield Element(b"" if reason else data, *self._at, reason)
+        self._lines, self._size = [], 0
+
+    def _line(self, text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
+        bare = text.strip().removesuffix(b",")
+        indent = text[: len(text) - len(text.lstrip())]
+        if bare == b"{" and (not self._lines or indent == self._indent):
+            yield from self.end()
+            self._indent, self._at = indent, at
+            self._add(bare)
+        elif self._lines:
+            closes = bare == b"}" and indent == self._indent
+            self._add(bare if closes else text.strip())
+            if closes:
+                yield from self.end()
+        elif bare not in _AROUND:
+            yield from _of_line(bare, at)
+
+    def _add(self, text: bytes) -> None:
+        self._size += len(text)
+        # One more entry than may be kept says that it was too long, without the bytes.
+        self._lines.append(text if self._size <= LONGEST_LINE else b"")
 
 
-def _placed(found: list[bytes], data: bytes, lines: list[int], *, known: bool) -> Iterator[Element]:
+def _of_line(text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
+    found = _split(text)
+    if found is None:
+        yield Element(b"", *at, fault(text) or "not a list of records")
+    else:
+        yield from (Element(raw, *at) for raw in found)
+
+
+def _placed(found: list[bytes], data: bytes, held: list[Block]) -> Iterator[Element]:
     """Yield elements with the line on which each begins."""
+    lines = [number for block in held for number in _numbers(block)]
+    known = all(block.numbers is None for block in held)
     place, seen = 0, 0
     for raw in found:
         at = data.find(raw, place)
@@ -98,3 +143,9 @@ def _placed(found: list[bytes], data: bytes, lines: list[int], *, known: bool) -
         yield Element(raw, lines[seen], at if known else None)
         seen += raw.count(b"\n")
         place = at + len(raw)
+
+
+def _numbers(block: Block) -> list[int]:
+    """Return the numbers of the lines, the last of which may have no end."""
+    count = len(block.ends) + (not block.data.endswith(b"\n"))
+    return list(block.all_numbers(count))
