@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from forensics.attribution.holds import ONE_OR_ALL, Holds, Ints, resolution
 from forensics.attribution.pace import Pace
 
 Kinds = npt.NDArray[np.int8]
+Small = npt.NDArray[np.int32]
 Span = tuple[int, int]
 _MOST_MOVES = 64
 _EXTREME = 0.4
@@ -36,15 +38,15 @@ class Order:
 
     kind: Kinds
     hold: Ints
-    size: Ints
-    need: Ints
+    size: Small
+    need: Small
     written: Ints
     last: npt.NDArray[np.bool_]
 
     @cached_property
     def taken(self) -> Ints:
         """Pages taken before each event, and in all."""
-        return np.concatenate([[0], np.cumsum(self.size)])
+        return np.concatenate([[0], np.cumsum(self.size, dtype=np.int64)])
 
     @cached_property
     def given(self) -> Ints:
@@ -58,6 +60,44 @@ class Order:
         position = np.full(len(self.written), len(self.kind), dtype=np.int64)
         position[self.hold[at]] = at
         return position
+
+
+@dataclass(frozen=True)
+class _Events:
+    """What happens to the holds of a rank, by kind and hold: the same whatever order is drawn.
+
+    ``change`` are pages taken or given back, ``need`` what a prompt finds free before it is let
+    in, ``running`` by how many more or fewer requests generate.
+    """
+
+    kind: Kinds
+    hold: Ints
+    change: Small
+    need: Small
+    running: Kinds
+
+    @classmethod
+    def of(cls, holds: Holds, started: Ints, grower: Ints) -> _Events:
+        """Return them in order of kind."""
+        every = np.arange(len(holds))
+        counts = [len(holds), len(started), len(grower), len(holds)]
+        # Pages of one token are taken by their number, others by whole pages and two more.
+        whole = holds.prompt // holds.page_tokens + (0 if holds.page_tokens == 1 else 2)
+        none, one = (np.full(sum(counts[1:3]), value) for value in (0, 1))
+        ended = np.where(holds.tokens > 0, -1, 0)
+        return cls(
+            np.repeat(np.array([RELEASE, START, GROW, RESERVE], dtype=np.int8), counts),
+            np.concatenate([every, started, grower, every]),
+            _small(-(holds.pages + holds.grown), none[: counts[1]], one[: counts[2]], holds.pages),
+            _small(np.zeros(len(holds)), none, whole),
+            _small(ended, one[: counts[1]], none[: counts[2]], np.zeros(len(holds))).astype(
+                np.int8
+            ),
+        )
+
+
+def _small(*parts: npt.NDArray[Any]) -> Small:
+    return np.concatenate([part.astype(np.int32) for part in parts])
 
 
 class Orders:
@@ -83,6 +123,9 @@ class Orders:
         rows = (holds.pages[self._grower] + number) * holds.page_tokens
         steps = np.maximum(holds.tokens - 1, 1)[self._grower]
         self._share = np.clip((rows - holds.prompt[self._grower]) / steps, 0, 1)
+        self._started = np.flatnonzero(holds.tokens > 0)
+        self._events = _Events.of(holds, self._started, self._grower)
+        self._last = (holds.tokens > 1) & (holds.prompt % holds.page_tokens > 0)
 
     def _tied(self) -> bool:
         """Say whether times are so coarse that what happened first is not known."""
@@ -104,43 +147,30 @@ class Orders:
         first = self._pace.sampled(random, reserved + 1, released - 1)
         grower = self._grower
         grown = first[grower] + (self._share * (released - 1 - first)[grower]).astype(np.int64)
-        started = np.flatnonzero(holds.tokens > 0)
-        all_ = np.arange(len(holds))
-        kinds = np.repeat(
-            np.array([RELEASE, START, GROW, RESERVE], dtype=np.int8),
-            [len(holds), len(started), len(grower), len(holds)],
-        )
-        hold = np.concatenate([all_, started, grower, all_])
-        times = np.concatenate([released, first[started], grown, reserved])
-        order = np.argsort((times << 2) | kinds, kind="stable")
-        feasible = self._feasible(order, times, kinds, hold)
-        if feasible is None:
-            return None
-        order = feasible
-        return self._order(kinds[order], hold[order], _written(holds, random, number))
+        times = np.concatenate([released, first[self._started], grown, reserved])
+        order = np.argsort((times << 2) | self._events.kind, kind="stable")
+        feasible = self._feasible(order, times)
+        return None if feasible is None else self._order(feasible, _written(holds, random, number))
 
-    def _order(self, kind: Kinds, hold: Ints, written: Ints) -> Order:
-        holds = self._holds
-        size = np.where(kind == RESERVE, holds.pages[hold], (kind == GROW).astype(np.int64))
-        runs = holds.tokens[hold] > 0
-        running = np.cumsum((kind == START).astype(np.int64) - ((kind == RELEASE) & runs))
-        # Pages of one token are taken by their number, others by whole pages and two more.
-        whole = holds.prompt // holds.page_tokens + (0 if holds.page_tokens == 1 else 2)
-        need = np.where(kind == RESERVE, whole[hold], 0)
-        need = np.where((kind == START) | (kind == GROW), np.maximum(running, 1), need)
-        last = (holds.tokens > 1) & (holds.prompt % holds.page_tokens > 0)
-        return Order(kind, hold, size, need, written, last)
+    def _order(self, order: Ints, written: Ints) -> Order:
+        events = self._events
+        kind, change, need = events.kind[order], events.change[order], events.need[order]
+        running = np.cumsum(events.running[order], dtype=np.int32)
+        step = (kind == START) | (kind == GROW)
+        need[step] = np.maximum(running[step], 1)
+        size = np.maximum(change, 0)
+        return Order(kind, events.hold[order], size, need, written, self._last)
 
-    def _feasible(self, order: Ints, times: Ints, kind: Kinds, hold: Ints) -> Ints | None:
+    def _feasible(self, order: Ints, times: Ints) -> Ints | None:
         """Put the releases first that a reservation must have waited for; None: there are none.
 
         Only what lies within the coarseness of the times is moved.
         """
-        holds, times = self._holds, times[order]
-        change = np.where(kind == RESERVE, holds.pages[hold], (kind == GROW).astype(np.int64))
-        change = np.where(kind == RELEASE, -(holds.pages + holds.grown)[hold], change)
-        used = np.cumsum(change[order])
-        for at in np.flatnonzero(used > self._pool).tolist():
+        kind, hold, change = self._events.kind, self._events.hold, self._events.change
+        used = np.cumsum(change[order], dtype=np.int64)
+        over = np.flatnonzero(used > self._pool).tolist()
+        times = times[order] if over else times
+        for at in over:
             begin, end = np.searchsorted(times, [times[at] - self._reach, times[at] + self._reach])
             for _ in range(_MOST_MOVES):
                 if used[at] <= self._pool:

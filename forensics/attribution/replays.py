@@ -30,6 +30,8 @@ NAMED: dict[str, pl.DataType] = {
 pages on average over the replays, share of the replays that name it."""
 
 
+TOGETHER = 100_000
+"""Holds that are replayed at once at the most, each draw's counted by itself: for memory."""
 PARALLEL_FROM = 10_000_000
 """Holds times replays from which a pool of processes pays for its start."""
 
@@ -83,21 +85,29 @@ def _run(tasks: list[Task]) -> list[list[Found]]:
 
 def drawn(task: Task) -> list[Found]:
     """Return what each replay of a rank finds; none where too many need more than the pool."""
-    strategy = allocators.named(task.allocator).replay
+    strategy = allocators.named(task.allocator)
     wanted = np.zeros(len(task.holds), dtype=np.bool_)
     wanted[task.readers] = True
     reads = Reads(wanted, task.holds.arrived)
     orders, found = Orders(task.holds, task.pool_pages), list[Found]()
-    for number in range(task.count if strategy else 0):
-        order = orders.draw(number)
-        one = strategy(order, task.pool_pages, reads) if strategy and order else None
-        if one is not None:
-            found.append(one)
-        elif number - len(found) >= task.count // 4:
+    for numbers in _batches(task):
+        drawn = [orders.draw(number) for number in numbers]
+        feasible = [order for order in drawn if order is not None]
+        every = strategy.replay_all(feasible, task.pool_pages, reads)
+        found += [one for one in every if one is not None]
+        if numbers.stop - len(found) > task.count // 4:
             return []
-        if number + 1 == SETTLED == len(found) and not orders.open and _agree(found):
+        if numbers.stop == SETTLED == len(found) and not orders.open and _agree(found):
             break
     return found
+
+
+def _batches(task: Task) -> list[range]:
+    """Return the numbers of the draws that are replayed together, :data:`SETTLED` or fewer."""
+    size = SETTLED
+    while size > 1 and size * len(task.holds) > TOGETHER:
+        size //= 2
+    return [range(at, min(at + size, task.count)) for at in range(0, task.count, size)]
 
 
 def _agree(found: list[Found]) -> bool:
@@ -115,8 +125,7 @@ def _named(stay: Stay, found: list[Found] | None) -> pl.DataFrame:
             stay.reasons.add("more_than_the_pool")
         return pl.DataFrame(schema=NAMED)
     stay.replays = len(found)
-    same = _attempts(stay)
-    return _over_all(pl.concat([_by_request(one, stay.holds, same) for one in found]), len(found))
+    return _over_all(_by_request(found, stay.holds, _attempts(stay)), len(found))
 
 
 def _attempts(stay: Stay) -> pl.DataFrame:
@@ -125,13 +134,19 @@ def _attempts(stay: Stay) -> pl.DataFrame:
     return stay.rows.select(owner="_row", first=first)
 
 
-def _by_request(one: Found, holds: Holds, same: pl.DataFrame) -> pl.DataFrame:
-    """Return reader, owner and pages by number of the request."""
-    owner = np.where(one.owner == NOBODY, UNKNOWN, holds.row[one.owner])
-    rows = pl.DataFrame({"reader": holds.row[one.reader], "owner": owner, "pages": one.pages})
+def _by_request(found: list[Found], holds: Holds, same: pl.DataFrame) -> pl.DataFrame:
+    """Return reader, owner and pages of each replay, by number of the request."""
+    owner = np.concatenate([one.owner for one in found])
+    rows = pl.DataFrame(
+        {
+            "replay": np.repeat(np.arange(len(found)), [len(one.owner) for one in found]),
+            "reader": holds.row[np.concatenate([one.reader for one in found])],
+            "owner": np.where(owner == NOBODY, UNKNOWN, holds.row[owner]),
+            "pages": np.concatenate([one.pages for one in found]),
+        }
+    )
     rows = rows.join(same, on="owner", how="left").with_columns(owner=pl.coalesce("first", "owner"))
-    summed = rows.group_by("reader", "owner").agg(pl.col("pages").sum())
-    return summed.sort("reader", "owner")
+    return rows.group_by("replay", "reader", "owner").agg(pl.col("pages").sum())
 
 
 def _over_all(found: pl.DataFrame, count: int) -> pl.DataFrame:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +32,10 @@ _NEEDED = (
 )
 
 
+_SETTINGS = (
+    *("pool_tokens", "page_tokens", "engine", "engine_version", "disaggregated", "allocator"),
+    "config",
+)
 _HELD = (
     *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
     *("first", "last", "received_at", "handed_off_at"),
@@ -57,24 +63,27 @@ class Stay:
     hours_fitting: int = 0
     replays: int = 0
 
+    @cached_property
+    def affected(self) -> pl.DataFrame:
+        """Its rows of affected responses."""
+        return self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+
     @property
     def readers(self) -> Ints:
         """Numbers of the holds of affected responses."""
         if self.holds is None:
             return np.zeros(0, dtype=np.int64)
-        own = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["_row"].to_numpy()
-        return np.flatnonzero(np.isin(self.holds.row, own))
+        return np.flatnonzero(np.isin(self.holds.row, self.affected["_row"].to_numpy()))
 
     @property
     def responses(self) -> int:
         """Affected responses of the rank."""
-        return int(self.rows["tier"].is_in(AFFECTED_TIERS).sum())
+        return self.affected.height
 
     @property
     def last_read(self) -> int:
         """When the last affected response took its pages, at the latest."""
-        last = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["last"]
-        return int(last.max())  # type: ignore[arg-type]
+        return int(self.affected["last"].max())  # type: ignore[arg-type]
 
 
 def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) -> list[Stay]:
@@ -99,14 +108,14 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         "decode_node", as_dict=True
     )
     checks = _checks(probed)
-    found = []
-    for node, since in wanted.iter_rows():
-        every = ranks[(node,)]
-        stay = Stay(node, since, every.filter(pl.col("since") == since))
-        _describe(stay, capacity)
+    found = [
+        Stay(node, since, ranks[(node,)].filter(pl.col("since") == since))
+        for node, since in wanted.iter_rows()
+    ]
+    for stay, facts in zip(found, _facts(found, capacity), strict=True):
+        _describe(stay, facts)
         _hold(stay, checks)
-        _astray(stay, every)
-        found.append(stay)
+        _astray(stay, ranks[(stay.node,)])
     return found
 
 
@@ -142,16 +151,23 @@ def _checks(probed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _describe(stay: Stay, capacity: Capacity) -> None:
-    """Note pool, page and allocator that were in force, and what they forbid."""
-    began = stay.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["first"].max()
+def _facts(found: list[Stay], capacity: Capacity) -> list[dict[str, Any]]:
+    """Return what was in force at the last read of each stay; each value null where unknown."""
     asked = pl.DataFrame(
-        {"_row": [0], "decode_node": [stay.node], "received_at": [began]},
-        schema_overrides={"_row": pl.UInt32},
+        {
+            "_row": np.arange(len(found), dtype=np.uint32),
+            "decode_node": pl.Series([stay.node for stay in found], dtype=pl.String),
+            "received_at": [stay.affected["first"].max() for stay in found],
+        },
+        schema_overrides={"received_at": pl.Int64},
     )
-    names = ("pool_tokens", "page_tokens", "engine", "engine_version", "disaggregated", "allocator")
-    found = in_force(asked, capacity.epochs, "decode_node", {n: n for n in (*names, "config")})
-    facts = found.row(0, named=True) if found.height else dict.fromkeys((*names, "config"))
+    wanted = {name: name for name in _SETTINGS}
+    told = in_force(asked, capacity.epochs, "decode_node", wanted)
+    return asked.select("_row").join(told, on="_row", how="left", maintain_order="left").to_dicts()
+
+
+def _describe(stay: Stay, facts: dict[str, Any]) -> None:
+    """Note pool, page and allocator that were in force, and what they forbid."""
     pool, page = facts["pool_tokens"], facts["page_tokens"]
     if pool and page:
         stay.pool_pages, stay.page_tokens = pool // page, page

@@ -153,3 +153,18 @@ def test_cutting_whole_sweeps_is_as_taking_page_by_page(seed):
     found = sorted_sweep.replay(given, pool, readers(holds, *reading))
     rows = zip(found.reader.tolist(), found.owner.tolist(), found.pages.tolist(), strict=True)
     assert {(reader, owner): count for reader, owner, count in rows} == true
+
+
+@pytest.mark.parametrize("strategy", [a for a in ALLOCATORS if a.replay], ids=lambda a: a.name)
+def test_many_orders_at_once_name_whom_each_names_alone(strategy):
+    """Of the same holds; one order in the midst needs more than the pool."""
+    pool, holds, reads = 60, 200, readers(200, *range(0, 200, 3))
+    many = [order(drawn(Random(seed), size), holds) for seed, size in enumerate((60, 55, 70, 60))]
+    found = strategy.replay_all(many, pool, reads)
+    assert [one is None for one in found] == [False, False, True, False]
+    for given, one in zip(many, found, strict=True):
+        alone = strategy.replay(given, pool, reads)
+        columns = ("reader", "owner", "pages")
+        both = [[getattr(some, name).tolist() for name in columns] for some in (one, alone) if some]
+        assert both == both[::-1]
+        assert all(any(columns) for columns in both)

@@ -9,7 +9,9 @@ from forensics.attribution.allocators import fifo, lifo, sorted_sweep
 from forensics.attribution.allocators.base import Allocator
 
 ALLOCATORS: tuple[Allocator, ...] = (
-    Allocator(sorted_sweep.NAME, sorted_sweep.MEANING, sorted_sweep.replay),
+    Allocator(
+        sorted_sweep.NAME, sorted_sweep.MEANING, sorted_sweep.replay, sorted_sweep.replay_all
+    ),
     Allocator(lifo.NAME, lifo.MEANING, lifo.replay),
     Allocator(fifo.NAME, fifo.MEANING, fifo.replay),
     Allocator(fifo.TAIL_FIRST, fifo.TAIL_FIRST_MEANING, fifo.replay_tail_first),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,22 +32,34 @@ class Found:
     pages: Ints
 
 
+Part = tuple[Ints, Ints, Ints]
+"""Readers, owners and pages of some of what was read."""
 Replay = Callable[[Order, int, Reads], Found | None]
+Replays = Callable[[Sequence[Order], int, Reads], list[Found | None]]
 
 
 @dataclass(frozen=True)
 class Allocator:
     """A strategy of page reuse: its name in the logs, what it does, and how it is replayed.
 
-    ``replay`` is None where nothing can be said beyond co-residency.
+    ``replay`` is None where nothing can be said beyond co-residency; ``together`` replays many
+    orders of the same holds at once, where that is quicker than one after the other.
     """
 
     name: str
     meaning: str
     replay: Replay | None
+    together: Replays | None = None
+
+    def replay_all(self, orders: Sequence[Order], pool: int, reads: Reads) -> list[Found | None]:
+        """Return whose pages each read found in each order, None where it exceeds the pool."""
+        if self.together is not None and orders:
+            return self.together(orders, pool, reads)
+        replay = self.replay
+        return [replay(order, pool, reads) if replay else None for order in orders]
 
 
-def found(parts: list[tuple[Ints, Ints, Ints]], reads: Reads) -> Found:
+def found(parts: list[Part], reads: Reads) -> Found:
     """Return the pieces summed by reader and owner."""
     if not parts:
         empty = np.zeros(0, dtype=np.int64)

@@ -1,17 +1,20 @@
 """Pages in ascending order; freed ones wait and are sorted in when the free list runs short.
 
 So disaggregated SGLang. Between two merges every taking is a stretch of one known list, so a
-whole sweep is cut at once, and the pool is held as intervals of pages.
+whole sweep is cut at once, and the pool is held as intervals of pages. Many orders go at the
+same time, each in a lane of its own with a pool of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from forensics.attribution.allocators.base import NOBODY, Found, Reads, found
+from forensics.attribution.allocators.base import NOBODY, Found, Part, Reads, found
+from forensics.attribution.allocators.lanes import Lanes, ragged
 from forensics.attribution.holds import Ints
 from forensics.attribution.orders import RESERVE, Order
 
@@ -20,141 +23,165 @@ MEANING = "lowest page first; freed pages are sorted in when the free list runs 
 
 
 Mask = npt.NDArray[np.bool_]
+Stretches = tuple[Ints, Ints]
+"""Where stretches of the free list begin and end, in order; none is empty, no two overlap."""
 
 
 @dataclass(frozen=True)
 class _Pool:
-    """The pool as intervals: first page, length, who holds it, who wrote it last."""
+    """The pools as intervals: first page, length, who holds it, who wrote it last."""
 
     first: Ints
     length: Ints
     holder: Ints
     writer: Ints
 
+    def only(self, kept: Mask | Ints) -> _Pool:
+        """Return the intervals of a mask, or of these places in their order."""
+        return _Pool(self.first[kept], self.length[kept], self.holder[kept], self.writer[kept])
+
+
+@dataclass(frozen=True)
+class _Takings:
+    """Pages taken, in order: by whom, how many, and which are read or not written in part."""
+
+    hold: Ints
+    size: Ints
+    bare: Mask
+    read: Mask
+
+    @classmethod
+    def of(cls, order: Order, reads: Reads, takes: Ints) -> _Takings:
+        """Return those of an order, and one of nobody behind them."""
+        hold, size, reserve = order.hold[takes], order.size[takes], order.kind[takes] == RESERVE
+        bare, read = reserve & (size > order.written[hold]), reserve & reads.wanted[hold]
+        last: tuple[int, int, bool, bool] = (NOBODY, 0, False, False)
+        columns = zip((hold, size, bare, read), last, strict=True)
+        return cls(*(np.append(column, value).astype(column.dtype) for column, value in columns))
+
+    def sweep(self, begin: Ints, end: Ints, left: Ints) -> _Takings:
+        """Return those from each begin to its end, and what each lane then has left."""
+        place = ragged(begin, end + 1)
+        last = np.cumsum(end + 1 - begin) - 1
+        place[last] = len(self.hold) - 1
+        size = self.size[place]
+        size[last] = left
+        return _Takings(self.hold[place], size, self.bare[place], self.read[place])
+
 
 def replay(order: Order, pool: int, reads: Reads) -> Found | None:
     """Return whose pages each read found, or None where the order needs more than the pool."""
-    nobody = np.array([NOBODY], dtype=np.int64)
-    state = _Pool(np.array([1]), np.array([pool]), nobody, nobody.copy())
-    takes = np.flatnonzero(order.size > 0)
-    parts: list[tuple[Ints, Ints, Ints]] = []
-    partial = order.written < _reserved(order)
-    at, last = 0, len(order.kind)
-    while at < last:
-        held = state.holder >= 0
-        held[held] = order.release[state.holder[held]] >= at
-        free = int(state.length[~held].sum())
-        until = _next_merge(order, at, free)
-        if order.taken[until] - order.taken[at] > free:
-            return None
-        begin, end = np.searchsorted(takes, [at, until])
-        if end > begin:
-            state, read = _sweep(order, state, held, takes[begin:end], at, partial, reads)
-            parts += read
+    return replay_all([order], pool, reads)[0]
+
+
+def replay_all(orders: Sequence[Order], pool: int, reads: Reads) -> list[Found | None]:
+    """Return the same for each of several orders of the same holds."""
+    lanes = Lanes.of(orders, reads)
+    order, apart = lanes.order, pool + 1  # so that the pages of two lanes are no neighbours
+    takes, reach = np.flatnonzero(order.size > 0), order.taken[:-1] + order.need
+    takings, state = _Takings.of(order, lanes.reads, takes), _empty(len(orders), pool)
+    at, last, parts = lanes.begin, lanes.end.copy(), list[Part]()
+    fits = np.ones(len(orders), dtype=np.bool_)
+    while (at < last).any():
+        state = state.only((at < last)[state.first // apart])
+        lane, held = state.first // apart, state.holder >= 0
+        held[held] = order.release[state.holder[held]] >= at[lane[held]]
+        free = np.zeros(len(orders), dtype=np.int64)
+        np.add.at(free, lane[~held], state.length[~held])
+        until = _next_merge(order, reach, at, last, free)
+        left = free - (order.taken[until] - order.taken[at])
+        if (left < 0).any():
+            fits &= left >= 0
+            last = np.where(left < 0, at, last)
+            continue
+        begin, end = np.searchsorted(takes, at), np.searchsorted(takes, until)
+        if (begin < end).any():
+            sweep = takings.sweep(begin, end, left)
+            state, read = _swept(state, held, sweep, order, lanes.reads)
+            parts.append(read)
         at = until
-    return found(parts, reads)
+    every = lanes.split(found(parts, lanes.reads))
+    return [one if fit else None for one, fit in zip(every, fits.tolist(), strict=True)]
 
 
-def _reserved(order: Order) -> Ints:
-    pages = np.zeros(len(order.written), dtype=np.int64)
-    reserve = order.kind == RESERVE
-    pages[order.hold[reserve]] = order.size[reserve]
-    return pages
+def _empty(count: int, pool: int) -> _Pool:
+    nobody = np.full(count, NOBODY)
+    return _Pool(np.arange(count) * (pool + 1) + 1, np.full(count, pool), nobody, nobody)
 
 
-def _next_merge(order: Order, at: int, free: int) -> int:
-    """Return the first event that finds the free list too short while others wait in it."""
-    limit = int(order.taken[at]) + free
-    end = int(np.searchsorted(order.taken, limit, side="right"))
-    end = min(end, len(order.kind))
-    short = order.need[at:end] + order.taken[at:end] > limit
-    short &= order.given[at:end] > order.given[at]
-    return at + int(np.argmax(short)) if short.any() else end
+def _next_merge(order: Order, reach: Ints, at: Ints, last: Ints, free: Ints) -> Ints:
+    """Return the first event that finds a free list too short while others wait, of each lane.
+
+    ``reach`` is how much had to be taken or free before each event.
+    """
+    limit = order.taken[at] + free
+    until: Ints = np.minimum(np.searchsorted(order.taken, limit, side="right"), last)
+    waits = np.searchsorted(order.given, order.given[at], side="right")
+    spans = zip(waits.tolist(), until.tolist(), limit.tolist(), strict=True)
+    for lane, (low, high, most) in enumerate(spans):
+        short = reach[low:high] > most
+        if short.any():
+            until[lane] = low + int(short.argmax())
+    return until
 
 
-def _sweep(
-    order: Order,
-    state: _Pool,
-    held: Mask,
-    takes: Ints,
-    at: int,
-    partial: Mask,
-    reads: Reads,
-) -> tuple[_Pool, list[tuple[Ints, Ints, Ints]]]:
+def _swept(
+    state: _Pool, held: Mask, sweep: _Takings, order: Order, reads: Reads
+) -> tuple[_Pool, Part]:
     """Cut the free list by the takings; note whose pages reads found before they are written."""
-    first, length, writer = state.first[~held], state.length[~held], state.writer[~held]
-    ends, upto = np.cumsum(length), order.taken[takes + 1] - order.taken[at]
-    spans = _unwritten(order, takes, upto, partial)
-    cuts = np.concatenate([ends, upto, *(np.array(span) for span in spans)])
+    free, upto = state.only(~held), np.cumsum(sweep.size)
+    ends = np.cumsum(free.length)
+    bare, read = _unwritten(sweep, upto, order), _reading(sweep, upto, reads)
+    cuts = np.concatenate([ends, upto, *bare, *read])
     cuts.sort(kind="stable")
-    cuts = cuts[np.concatenate([[True], cuts[1:] != cuts[:-1]])]
+    cuts = cuts[np.concatenate([cuts[:1] > 0, cuts[1:] != cuts[:-1]])]
     cuts = cuts[cuts > 0]
     begins = np.concatenate([[0], cuts[:-1]])
-    home = np.searchsorted(ends, begins, side="right")
-    taken = np.searchsorted(upto, begins, side="right")
-    used = taken < len(takes)
-    holder = np.where(used, order.hold[takes[np.minimum(taken, len(takes) - 1)]], NOBODY)
-    before = writer[home]
-    after = np.where(used, holder, before)
-    for low, high in spans:
-        one, other = np.searchsorted(begins, [low, high])
-        after[one:other] = before[one:other]
-    read = list(_read(order, takes, upto, begins, cuts - begins, before, reads))
-    pages = first[home] + begins - (ends - length)[home]
-    merged = _joined(state, held, _Pool(pages, cuts - begins, holder, after))
-    return merged, read
+    home = _each(np.arange(len(ends)), ends, cuts)
+    holder = _each(sweep.hold, upto, cuts)
+    before = free.writer[home]
+    after = np.where(holder == NOBODY, before, holder)
+    kept, seen = (ragged(*np.searchsorted(begins, stretches)) for stretches in (bare, read))
+    after[kept] = before[kept]
+    pages = free.first[home] + begins - (ends - free.length)[home]
+    part = (holder[seen], before[seen], (cuts - begins)[seen])
+    return _joined(state.only(held), _Pool(pages, cuts - begins, holder, after)), part
 
 
-def _unwritten(order: Order, takes: Ints, upto: Ints, partial: Mask) -> list[tuple[int, int]]:
+def _each(values: Ints, upto: Ints, cuts: Ints) -> Ints:
+    """Return for each piece between cuts the value of that of ``upto`` in which it lies."""
+    pieces = np.searchsorted(cuts, upto, side="right")
+    pieces[1:] -= pieces[:-1].copy()
+    each: Ints = np.repeat(values, pieces)
+    return each
+
+
+def _unwritten(sweep: _Takings, upto: Ints, order: Order) -> Stretches:
     """Return the stretches of the list that were reserved and not written."""
-    spans = []
-    some = np.flatnonzero(partial[order.hold[takes]] & (order.kind[takes] == RESERVE))
-    for number in some.tolist():
-        hold = order.hold[takes[number]]
-        end = int(upto[number])
-        begin = end - int(order.size[takes[number]]) + int(order.written[hold])
-        end -= int(order.last[hold])
-        if begin < end:
-            spans.append((begin, end))
-    return spans
+    some = np.flatnonzero(sweep.bare)
+    hold, end = sweep.hold[some], upto[some]
+    return _not_empty(end - sweep.size[some] + order.written[hold], end - order.last[hold])
 
 
-def _read(
-    order: Order,
-    takes: Ints,
-    upto: Ints,
-    begins: Ints,
-    lengths: Ints,
-    before: Ints,
-    reads: Reads,
-) -> list[tuple[Ints, Ints, Ints]]:
-    """Return for each read of this sweep the last writers of its pages, and how many pages."""
-    parts = []
-    some = np.flatnonzero(reads.wanted[order.hold[takes]] & (order.kind[takes] == RESERVE))
-    for number in some.tolist():
-        hold = int(order.hold[takes[number]])
-        end = int(upto[number])
-        begin = end - int(order.size[takes[number]]) + int(reads.arrived[hold])
-        if begin >= end:
-            continue
-        one, other = (
-            np.searchsorted(begins + lengths, begin, side="right"),
-            np.searchsorted(begins, end),
-        )
-        low = np.maximum(begins[one:other], begin)
-        high = np.minimum((begins + lengths)[one:other], end)
-        parts.append((np.full(other - one, hold), before[one:other], high - low))
-    return parts
+def _reading(sweep: _Takings, upto: Ints, reads: Reads) -> Stretches:
+    """Return the stretches of the list whose last writers a read found."""
+    some = np.flatnonzero(sweep.read)
+    end = upto[some]
+    return _not_empty(end - sweep.size[some] + reads.arrived[sweep.hold[some]], end)
 
 
-def _joined(state: _Pool, held: Mask, new: _Pool) -> _Pool:
+def _not_empty(low: Ints, high: Ints) -> Stretches:
+    return low[low < high], high[low < high]
+
+
+def _joined(held: _Pool, new: _Pool) -> _Pool:
     """Return held intervals and new ones in order of pages, neighbours of one kind as one."""
-    first = np.concatenate([state.first[held], new.first])
-    order = np.argsort(first, kind="stable")
-    length = np.concatenate([state.length[held], new.length])[order]
-    holder = np.concatenate([state.holder[held], new.holder])[order]
-    writer = np.concatenate([state.writer[held], new.writer])[order]
-    first = first[order]
-    apart = np.concatenate([[True], (holder[1:] != holder[:-1]) | (writer[1:] != writer[:-1])])
-    at = np.flatnonzero(apart)
-    return _Pool(first[at], np.add.reduceat(length, at), holder[at], writer[at])
+    first, length, holder, writer = (
+        np.concatenate([getattr(held, name), getattr(new, name)])
+        for name in ("first", "length", "holder", "writer")
+    )
+    both = _Pool(first, length, holder, writer).only(np.argsort(first, kind="stable"))
+    apart = (both.holder[1:] != both.holder[:-1]) | (both.writer[1:] != both.writer[:-1])
+    apart |= both.first[1:] != both.first[:-1] + both.length[:-1]
+    at = np.flatnonzero(np.concatenate([[True], apart]))
+    return _Pool(both.first[at], np.add.reduceat(both.length, at), both.holder[at], both.writer[at])
