@@ -1,7 +1,8 @@
 """The templates of a notice: the package's own, or those of a folder, held to an allow-list.
 
 A template may show, repeat and test the values that are named here, and nothing else: it
-cannot call, filter, include or switch escaping off, whoever wrote it.
+cannot call, filter, include or switch escaping off, and it runs and asks for nothing, whoever
+wrote it.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from forensics.errors import UsageError
 from forensics.notices import markdown
+from forensics.notices.inert import own_text, refuse_active_markdown, refuse_active_page
 from forensics.notices.wording import Wording, refuse_phrases
 from forensics.report import text
 
 MARKDOWN_FILE: Final = "notice.md.j2"
 HTML_FILE: Final = "notice.html.j2"
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 VALUES: Final = frozenset(
     {
         *("title", "notice", "variant", "account", "population", "tier", "direction"),
@@ -126,8 +127,8 @@ def _checked(source: str, where: str, environment: jinja2.Environment) -> jinja2
     except jinja2.TemplateSyntaxError as error:
         raise UsageError(f"{where}: line {error.lineno}: {error.message}") from None
     _plain(tree, where)
-    if environment.autoescape and POLICY not in source:
-        raise UsageError(f"{where}: does not state the content security policy: {POLICY}")
+    refuse = refuse_active_page if environment.autoescape else refuse_active_markdown
+    refuse(own_text(tree), where)
     return environment.from_string(source)
 
 

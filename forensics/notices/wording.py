@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from forensics.errors import UsageError
+from forensics.notices.inert import refuse_active_markdown
 from forensics.notices.plaintext import as_words
 
 FILE: Final = "wording.toml"
@@ -57,7 +58,7 @@ def wording(folder: Path | None = None) -> Wording:
 
     Raises:
         UsageError: the file is not in the same form, asks for an unknown placeholder, or
-            holds a phrase that is banned.
+            holds a phrase that is banned, HTML or a picture.
     """
     built_in = _parsed((files("forensics.notices") / FILE).read_text(encoding="utf-8"), FILE)
     own = folder / FILE if folder is not None else None
@@ -67,6 +68,7 @@ def wording(folder: Path | None = None) -> Wording:
     _same_names(found, built_in, str(own))
     for text in texts_of(found):
         refuse_phrases(text, {*built_in.banned, *found.banned}, str(own))
+        refuse_active_markdown(text, str(own))
     return found
 
 

@@ -10,6 +10,7 @@ from msgspec import structs
 from forensics.cli import run
 from forensics.errors import Exit, PrivacyError
 from forensics.notices import facts, write
+from forensics.notices.inert import POLICY_TAG
 from forensics.notices.isolation import Isolation
 
 OWN, OTHER = "acct-000001", "acct-000002"
@@ -31,8 +32,8 @@ def stopped(report, tmp_path, capsys, *more: str) -> None:
 def test_an_id_in_a_text_is_found(planted, name, report, tmp_path, capsys):
     templates = tmp_path / "templates"
     templates.mkdir()
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-    (templates / name).write_text(f"{policy} {{{{ title }}}} see {planted} there")
+    head = POLICY_TAG if "html" in name else ""
+    (templates / name).write_text(f"{head} {{{{ title }}}} see {planted} there")
     stopped(report, tmp_path, capsys, "--templates", str(templates))
 
 

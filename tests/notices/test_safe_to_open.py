@@ -132,9 +132,13 @@ def test_escaping_leaves_nothing_to_act_on(text):
     assert not re.search(r"[|<>\[\]()`*_!@:#\n]|www\.|^-|^\d+\.", bare)
 
 
-def test_no_script_runs_and_nothing_is_asked_for(made, chromium):
+def test_no_script_runs_and_nothing_is_asked_for(made, chromium, tmp_path):
     (packet,) = (p for p, account in accounts(made).items() if "img" in account and "rec" in p.name)
-    dom = chromium.dom(f"file://{packet / 'notice.html'}", "--host-resolver-rules=MAP * ~NOTFOUND")
+    page, log = packet / "notice.html", tmp_path / "net.json"
+    rules = "--host-resolver-rules=MAP * ~NOTFOUND"
+    dom = chromium.dom(page.as_uri(), f"--log-net-log={log}", rules)
+    asked = set(re.findall(r'"url":"(?!https?://[^"/]*\.google)([^"]+)"', log.read_text()))
+    assert {url.split("/")[-1] for url in asked if not url.startswith("data:")} <= {"notice.html"}
     assert "&lt;img onerror=alert(1) src=x&gt;" in dom
     assert "<img" not in dom
 
