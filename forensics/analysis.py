@@ -1,4 +1,4 @@
-"""From a reading to judged requests, sources and coverage: the stages, in order."""
+"""From a reading to judged requests: the stages, in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from forensics import (
     blockrate,
     calibration,
     capacity,
-    coverage,
     judging,
     limits,
     markers,
@@ -25,13 +24,13 @@ from forensics import (
 )
 from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
-from forensics.attribution import gaps, starts, usage
-from forensics.attribution import stage as sources_stage
-from forensics.attribution.stage import Attribution, Evidence
+from forensics.attribution import starts
+from forensics.attribution.stage import Attribution
+from forensics.beyond import Behind, Beyond
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.columns import per_file
-from forensics.coverage import Coverage, counters, holes
+from forensics.coverage import Coverage, holes
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -47,8 +46,9 @@ class Analysis:
     """Everything that the exposure and the tables are made from.
 
     ``requests`` holds every request with its verdict; ``observations`` the records behind
-    the listed ones, with their ``handoff``; ``traces`` lines that name no request; ``pairs``
-    the possible sources; ``timing`` what prefill times said.
+    the listed ones, with their ``handoff``; ``traces`` lines that name no request; ``timing``
+    what prefill times said. Who may have been read, and what logs cover, is worked out when it
+    is first asked for.
     """
 
     incident: Incident
@@ -68,16 +68,40 @@ class Analysis:
     markers: Markers
     traces: Traces
     timing: Timing
-    pairs: pl.DataFrame
-    resident: pl.DataFrame
-    coverage: Coverage
-    counted: pl.DataFrame
-    """What servers counted of their requests; see :mod:`forensics.coverage.counters`."""
     holes: Holes
     ready: pl.DataFrame
     """The requests as they stood before they were judged, to judge them again otherwise."""
     attested: Attested
-    attribution: Attribution
+    _beyond: Beyond
+
+    @property
+    def pairs(self) -> pl.DataFrame:
+        """Pairs of an affected response and a tenant that may have written what it read."""
+        return self._beyond.sources.pairs
+
+    @property
+    def attribution(self) -> Attribution:
+        """What the pairs are from: replays, and how well they fit."""
+        return self._beyond.sources
+
+    @property
+    def resident(self) -> pl.DataFrame:
+        """Requests of each tenant that ran beside an affected one."""
+        return self._beyond.populations.resident
+
+    @property
+    def coverage(self) -> Coverage:
+        """What logs hold, by node, hop and hour."""
+        return self._beyond.coverage
+
+    @property
+    def counted(self) -> pl.DataFrame:
+        """What servers counted of their requests; see :mod:`forensics.coverage.counters`."""
+        return self._beyond.counted
+
+    def finish(self) -> None:
+        """Work out what lies beyond the verdicts now, instead of when it is asked for."""
+        self._beyond.finish()
 
 
 REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_id"]
@@ -100,7 +124,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
     logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
-    found_holes = holes.find(folded.frame, logged, folded.within)
+    worked = activity.hourly(reading.activity, clocks)
+    found_holes = holes.find(folded.frame, logged, folded.within, worked, capacities.epochs)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     told = starts.logged(reading.capacity, clocks)
@@ -116,19 +141,20 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     attested = attestations.match(incident.attestations, scored)
     ready = holes.attach(traces.attach(scored, traced), found_holes)
     ready = attestations.attach(ready, attested)
-    judged = judging.judge_all(ready, incident, found.handoffs)
-    worked = activity.hourly(reading.activity, clocks)
-    again = coverage.again(folded.doubled, repeated)
-    skipped = coverage.skipped(logged, reading.files)
-    beside = pl.concat([again, skipped], how="diagonal")
-    apart = None if rest is None else rest.counted
-    covered = coverage.measure(logged, worked, beside, apart)
-    finished = counters.measure(reading.activity, clocks, logged, folded.probed)
-    files, rate = reading.files, incident.logs.sampling_rate
-    lost = gaps.lost(judged.requests, folded.observations, covered, files, rate)
-    used = usage.figures(reading.activity, clocks)
-    evidence = Evidence(folded.probed, used, found, lost)
-    sourced = sources_stage.attribute(judged, capacities, begun, evidence, incident)
+    judged = judging.judge(ready, incident, found.handoffs)
+    behind = Behind(
+        logged=logged,
+        worked=worked,
+        folded=folded,
+        repeated=repeated,
+        reading=reading,
+        clocks=clocks,
+        capacities=capacities,
+        begun=begun,
+        found=found,
+        judged=judged,
+        apart=None if rest is None else rest.counted,
+    )
     return Analysis(
         incident=incident,
         files=reading.files,
@@ -137,8 +163,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         clocks=clocks,
         assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),
         capacity=capacities,
-        requests=judged.requests,
-        observations=_behind(folded.observations, judged.requests),
+        requests=judged,
+        observations=_behind(folded.observations, judged),
         unpaired=folded.unpaired,
         stood_for=folded.stood_for,
         orphans=folded.orphans,
@@ -146,14 +172,10 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         markers=found,
         traces=traced,
         timing=times,
-        pairs=sourced.pairs,
-        resident=judged.resident,
-        coverage=covered,
-        counted=finished,
         holes=found_holes,
         ready=ready,
         attested=attested,
-        attribution=sourced,
+        _beyond=Beyond(behind, incident),
     )
 
 

@@ -48,6 +48,7 @@ class Case:
 
     @cached_property
     def _exposure(self) -> Exposure:
+        self.analysis.finish()
         return assemble(self.analysis)
 
     def exposure(self) -> Exposure:

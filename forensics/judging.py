@@ -42,9 +42,9 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
     return verdicts.judge(flagged, incident, marked).drop(names)
 
 
-def judge_all(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> Judged:
-    """Return verdicts and populations: looking back, forward, or both ways."""
-    rows, mechanism = judge(requests, incident, marked), incident.trigger.mechanism
+def populations(rows: pl.DataFrame, incident: Incident) -> Judged:
+    """Return who may have been read by judged requests: looking back, forward, or both ways."""
+    mechanism = incident.trigger.mechanism
     reading = rows if mechanism not in WRITES else rows.with_columns(tier=_as_reader())
     read = Judged(rows, coresidency.pairs(reading), coresidency.resident_requests(reading))
     if mechanism == "read":

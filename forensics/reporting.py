@@ -40,6 +40,9 @@ def write_report(case: Case, out: Path, *, force: bool = False, with_pdf: bool =
     refuse_inputs(out, [str(on_disk(f.name)) for f in case.analysis.files if f.name != STDIN])
     with whole_folder(out, force=force) as folder:
         begun = time.perf_counter()
+        case.analysis.finish()
+        case.run.seconds["sources"] = time.perf_counter() - begun
+        begun = time.perf_counter()
         exposure = case.exposure()
         files = {**_documents(exposure, with_pdf=with_pdf), **_tables(case, exposure)}
         case.run.seconds["write"] = time.perf_counter() - begun

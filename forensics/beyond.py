@@ -1,0 +1,97 @@
+"""What lies beyond the verdicts: whose data may have been read, and what logs cover.
+
+It costs as much as judging, and who asks which requests are affected does not need it. So it
+is worked out when it is asked for, once; what it is made from is let go then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from forensics import coverage, judging
+from forensics.attribution import gaps, stage, usage
+from forensics.attribution.stage import Attribution, Evidence
+from forensics.attribution.starts import Starts
+from forensics.capacity import Capacity
+from forensics.clock import Clocks
+from forensics.coverage import Coverage, counters
+from forensics.incident import Incident
+from forensics.judging import Judged
+from forensics.markers import Markers
+from forensics.requests import Requests
+from forensics.sources.reading import Reading
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What the verdicts were made from, as far as it is needed beyond them.
+
+    ``apart`` counts rows that were counted where they lie.
+    """
+
+    logged: pl.DataFrame
+    worked: pl.DataFrame
+    folded: Requests
+    repeated: pl.DataFrame
+    reading: Reading
+    clocks: Clocks
+    capacities: Capacity
+    begun: Starts
+    found: Markers
+    judged: pl.DataFrame
+    apart: pl.DataFrame | None
+
+
+class Beyond:
+    """Populations, coverage and sources of judged requests."""
+
+    def __init__(self, behind: Behind, incident: Incident) -> None:
+        self._behind: Behind | None = behind
+        self._incident = incident
+
+    @cached_property
+    def populations(self) -> Judged:
+        """Pairs of response and possible source, and residents, by the records alone."""
+        return judging.populations(self._known.judged, self._incident)
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """What logs hold, by node, hop and hour."""
+        known = self._known
+        again = coverage.again(known.folded.doubled, known.repeated)
+        skipped = coverage.skipped(known.logged, known.reading.files)
+        beside = pl.concat([again, skipped], how="diagonal")
+        return coverage.measure(known.logged, known.worked, beside, known.apart)
+
+    @cached_property
+    def counted(self) -> pl.DataFrame:
+        """What servers counted of their requests."""
+        known = self._known
+        activity, probed = known.reading.activity, known.folded.probed
+        return counters.measure(activity, known.clocks, known.logged, probed)
+
+    @cached_property
+    def sources(self) -> Attribution:
+        """The possible sources, and how they were found."""
+        known, rate = self._known, self._incident.logs.sampling_rate
+        rows, files = known.folded.observations, known.reading.files
+        lost = gaps.lost(known.judged, rows, self.coverage, files, rate)
+        used = usage.figures(known.reading.activity, known.clocks)
+        evidence = Evidence(known.folded.probed, used, known.found, lost)
+        given = (known.capacities, known.begun, evidence, self._incident)
+        return stage.attribute(self.populations, *given)
+
+    def finish(self) -> None:
+        """Work out all of it, and let go of what it is made from."""
+        if self._behind is not None:
+            _ = self.populations, self.coverage, self.counted, self.sources
+            self._behind = None
+
+    @property
+    def _known(self) -> Behind:
+        if self._behind is None:
+            raise RuntimeError("all was worked out before")
+        return self._behind
