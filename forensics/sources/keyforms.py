@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 _KEY = "[0-9A-Za-z_-]"
 _WORD = "[0-9A-Za-z_]"
-_APART = "(?:^|[^0-9A-Za-z])"
-"""Before a key: ``task-…`` and ``disk-…`` are none."""
+_APART = r"(?:^|[^0-9A-Za-z]|%[0-9A-Fa-f]{2}|\\(?:[nrt]|u[0-9A-Fa-f]{4}))"
+"""Before a key, also written out in an address or a text: ``task-…`` and ``disk-…`` are none."""
 
 _KEYS = "|".join(
     (
@@ -17,11 +19,28 @@ _KEYS = "|".join(
         rf"xox[abeoprs]-{_KEY}{{10,}}",
         rf"AIza{_KEY}{{30,}}",
         rf"(?:glpat|nvapi|pplx|xai)-{_KEY}{{16,}}",
-        rf"eyJ{_KEY}{{6,}}\.eyJ{_KEY}{{6,}}\.",
-        r"(?i:bearer)\s+[0-9A-Za-z._~+/=-]{16,}",
+        r"(?i:bearer)(?:\s|%20|\+)+[0-9A-Za-z._~+/=-]{16,}",
+        rf"(?i:(?:api|access|secret)[_-]?(?:key|token))(?:=|%3[Dd]){_KEY}{{16,}}",
     )
 )
-PATTERN = rf"{_APART}(?:{_KEYS})|-----BEGIN|://[^\s/@:]*:[^\s/@]+@"
+
+_KINDS = ("a-z", "A-Z", "0-9")
+_MIXED = "|".join(
+    f"[{one}]{{1,24}}[{two}][{one}{two}]{{0,24}}[{three}]"
+    for one, two, three in permutations(_KINDS)
+)
+_RANDOM = f"(?:{_MIXED})[0-9A-Za-z]{{16,}}"
+"""Letters of both cases and digits, without a sign between: no words, no hexadecimal number."""
+_ISSUED = (
+    "sk-(?:[0-9a-z]{1,12}-){0,3}|[prs]k_(?:live|test)_|(?:gh[oprsu]|github_pat|gsk|hf)_"
+    "|(?:glpat|nvapi|pplx|xai)-"
+)
+
+_CLAIMS = "hbGci|0eXAi|raWQi|lbmMi|pc3Mi|zdWIi|hdWQi|leHAi|pYXQi|qdGki|uYmYi|henAi"
+"""What a header or the claims of a token begin with, behind a brace: alg, typ, kid, iss, sub, …"""
+_TOKEN = rf"eyJ{_KEY}{{6,}}\.eyJ{_KEY}{{6,}}|eyJ(?:{_CLAIMS}){_KEY}{{8,}}"
+
+PATTERN = rf"{_APART}(?:{_KEYS})|(?:{_ISSUED}){_RANDOM}|{_TOKEN}|-----BEGIN|://[^\s/@:]*:[^\s/@]+@"
 """Matches every text that :func:`looks_secret` says yes to, and few others."""
 
 WORDS = r"^sk(?:-[a-z]{1,15}[0-9]{0,2}|-[0-9]{1,3})+(?:/[a-z]{1,4}[0-9]{1,3})?$"

@@ -32,6 +32,18 @@ SECRETS = [
     "-----BEGIN PRIVATE KEY-----",
     "postgres://app:hunter2@db.internal/requests",
     "https://:token@example.org",
+    f"/keys/acmesk-proj-{HIDDEN}",
+    f"tokenghp_{HIDDEN}",
+    f"a=sk-{HIDDEN}",
+    f"key%3Dsk-{HIDDEN}",
+    f"key\\u003dsk-proj-{HIDDEN}",
+    f"v1/sk-proj-{HIDDEN}/models",
+    f"acme_sk-{HIDDEN}",
+    f"Bearer%20{HIDDEN}",
+    f"api_key={HIDDEN.lower()}",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0",
+    "ideyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
+    "eyJzdWIiOiIxMjM0NTY3ODkwIn0",
 ]
 LOOKALIKES = [
     "550e8400-e29b-41d4-a716-446655440000",
@@ -56,6 +68,15 @@ LOOKALIKES = [
     "team@example.org",
     "xoxo-bakery-01",
     "bearer-of-news",
+    "bearer-of-0123456789abcdef0123",
+    "task-9F3AC07B9F3AC07B9F3AC07B9F3AC07B",
+    "task-prefill-node-03-Rank2-of-16-Blue",
+    "disk-Prefill2NodeNumberNine",
+    "desk_live_stream_prefill_node_03",
+    "keyJohnson.keyJones",
+    "01JABCDEFGHJKMNPQRSTVWXYZ0",
+    "resp_bGl0ZWxsbTpjdXN0b20x",
+    "team%20of%20sk-telecom",
 ]
 
 
