@@ -55,6 +55,7 @@ def told(report: Finished, pseudonym: Named, unaffected: Iterable[str] = ()) -> 
     requests = _requests(report, facts)
     facts = _counted(facts, requests)
     _refuse_other_counts(facts, requests)
+    _refuse_other_pages(report.exposure.sources, facts, requests)
     return Told(
         checked(facts, declared.NOTICE_FACTS),
         requests,
@@ -241,3 +242,14 @@ def _refuse_other_counts(facts: pl.DataFrame, requests: pl.DataFrame) -> None:
         wrong = both.filter(pl.col("found") != pl.col(f"n_{tier}"))["notice"].to_list()
         if wrong:
             raise VerificationError(f"{wrong[0]}: {tier} requests: not as many as the report has")
+
+
+def _refuse_other_pages(sources: list[Tenant], facts: pl.DataFrame, requests: pl.DataFrame) -> None:
+    """Raise where the pages of a source's listed requests are not those that the report has."""
+    pages = requests.group_by("notice").agg(pl.col("pages").sum())
+    known = facts.filter(pl.col("population") == "source").join(pages, on="notice", how="left")
+    listed = dict(known.select("account", "pages").iter_rows())
+    for tenant in sources:
+        if tenant.tenant_id is not None and (listed[tenant.tenant_id] or 0) != (tenant.pages or 0):
+            notice = known.row(by_predicate=pl.col("account") == tenant.tenant_id, named=True)
+            raise VerificationError(f"{notice['notice']}: pages: not as many as the report has")

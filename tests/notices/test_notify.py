@@ -6,14 +6,18 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import polars as pl
 import pytest
 
 import forensics
 from forensics.cli import run
-from forensics.errors import Exit, UsageError
+from forensics.errors import Exit, UsageError, VerificationError
+from forensics.notices.facts import told
+from forensics.notices.finished import finished
 from forensics.notices.write import Asked
 
 TIERS = ("n_confirmed", "n_probable", "n_possible", "n_not_assessable")
@@ -281,3 +285,11 @@ def test_the_checker_refuses_a_damaged_packet(packet, tmp_path):
     with (packet / "requests.jsonl").open("a") as file:
         file.write('{"request_id": "planted"}\n')
     assert check(packet, log).returncode == 7
+
+
+def test_pages_of_a_source_that_no_listed_request_has_make_no_notice(three):
+    report = finished(three / "out")
+    source = msgspec.structs.replace(report.exposure.sources[0], pages=5)
+    exposure = msgspec.structs.replace(report.exposure, sources=[source])
+    with pytest.raises(VerificationError, match="pages"):
+        told(replace(report, exposure=exposure), lambda tenant: f"t-{'_abc'[int(tenant[-1])] * 20}")
