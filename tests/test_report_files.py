@@ -204,6 +204,7 @@ def test_the_manifest_names_the_hash_of_every_input_and_output(out: Path) -> Non
         accounted = item["kept"] + sum(item["ignored"].values())
         assert item["read"] == accounted + item["duplicate"] + item["unreadable"]
     assert manifest["arguments"]["command"] == "report"
+    assert manifest["arguments"]["out"] == str(out)
     assert manifest["dependencies"]["polars"] == pl.__version__
 
 

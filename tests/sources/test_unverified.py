@@ -11,6 +11,7 @@ import pytest
 import forensics
 from forensics.incident import parse
 from forensics.sources.profiles.builtin import profiles
+from forensics.sources.registry import FORMATS
 
 DATA = Path(__file__).parents[1] / "_data" / "sources" / "profiles"
 UNVERIFIED = {profile.name for profile in profiles() if not profile.verified}
@@ -19,6 +20,11 @@ ROOMY = {"capacity": [{"node": "*", "role": "prefill", "pool_tokens": 10_000_000
 ELSEWHERE = ROOMY | {
     "scope": {"models": ["other"], "window": ["2026-02-03T05:00:00Z", "2026-02-03T06:00:00Z"]}
 }
+
+
+def test_what_is_tested_here_is_every_format_that_is_not_verified():
+    assert {one.name for one in FORMATS if not one.verified} == UNVERIFIED
+    assert {path.stem for path in SAMPLES} == UNVERIFIED
 
 
 def records(told: dict[str, dict[str, Any]]) -> str:
