@@ -8,7 +8,7 @@ as a request where it has the fields of one.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from forensics.sources import registry
 from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
+from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Parsed
 from forensics.sources.strangers import ASKED, OTHER, OWN, Teller, begins_own
 
@@ -60,9 +61,22 @@ class Apart:
     def blocks(self, size: int | None = None) -> Iterator[Block]:
         """Yield blocks of the log's own lines."""
         for block in self._source.blocks(size):
-            own = block if self._teller is None else self._part(block, self._teller)
+            own = self.own(block)
             if own.data or own.reason is not None or not block.data:
                 yield own
+
+    def mixed(self, size: int | None = None) -> Iterable[Block]:
+        """Return all blocks as they are where keys tell whose they are, else :meth:`blocks`."""
+        keys = self._all_own
+        return (
+            self.blocks(size) if keys is None else Mixed(self._source.blocks(size), keys, self.own)
+        )
+
+    def own(self, block: Block) -> Block:
+        """Return the log's own lines of a block, and keep the others."""
+        if self._teller is None:
+            return block
+        return self._part(block, self._teller)
 
     def others(self, context: Context) -> Iterator[tuple[str | None, Parsed]]:
         """Yield what the records that were met since the last call hold.
@@ -79,7 +93,6 @@ class Apart:
                 yield name, parsed
 
     def _part(self, block: Block, teller: Teller) -> Block:
-        """Return the log's own lines of a block, and keep the others."""
         told = {at: name for at, name in self._told(block, teller).items() if name != OWN}
         if not told:
             return block

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 from forensics.sources.blocks import Block
 from forensics.sources.jsonlines import JsonColumns, Lines, Taken
+from forensics.sources.mixed import Mixed
 
 BATCH_ROWS = 32_768
 BATCH_BYTES = 32 << 20
@@ -22,9 +23,10 @@ def batches(blocks: Iterable[Block], columns: JsonColumns) -> Iterator[Lines]:
     """Read blocks and yield what they gave, several blocks at a time."""
     held: list[Taken] = []
     rows = size = 0
+    sieve = blocks if isinstance(blocks, Mixed) else None
     for block in blocks:
         with _collector_at_rest():
-            held.append(columns.take(block))
+            held.append(columns.take(block, sieve))
         rows, size = rows + held[-1].read, size + len(block.data)
         if rows >= BATCH_ROWS or size >= BATCH_BYTES:
             yield columns.together(held)

@@ -21,6 +21,7 @@ from forensics.sources.blocks import Block
 from forensics.sources.jsonodd import OddRows
 from forensics.sources.jsonpaths import Path, tree
 from forensics.sources.jsonrows import FAULTS, Rows, Values, series
+from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Unread
 
 __all__ = ["Batch", "JsonColumns", "Lines", "Path", "split_lines"]
@@ -90,12 +91,23 @@ class JsonColumns:
         """Return the columns of a block's lines, and what could not be read."""
         return self.together([self.take(block)])
 
-    def take(self, block: Block) -> Taken:
-        """Return the values of a block's lines, and what could not be read."""
+    def take(self, block: Block, mixed: Mixed | None = None) -> Taken:
+        """Return the values of a block's lines, and what could not be read.
+
+        Args:
+            block: the lines.
+            mixed: what the block is of, where records of others may be among its lines.
+        """
         if block.reason is not None:
             return Taken(unread=[Unread(block.line, block.offset, block.reason)], read=1)
         if not block.data:
             return Taken()
+        if mixed is not None:
+            found = self._rows.of_own(block, mixed.keys)
+            if found is None:
+                return self.take(mixed.own(block))
+            values, count = found
+            return Taken(_Part(values, block.all_numbers(count)), read=count)
         try:
             values, count = self._rows.read(block)
         except FAULTS:

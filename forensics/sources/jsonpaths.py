@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, Any
@@ -64,29 +64,58 @@ def tree(paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> Tree:
     return root
 
 
-def struct(node: Tree, of: Callable[[str, Tree | Leaf], Any]) -> type[Struct]:
+@dataclass(frozen=True)
+class Asked:
+    """What else is asked of the keys of a record: each with the type that its value must have.
+
+    ``needed`` must be there, of ``types`` or of the type that their column has; the others of
+    ``types`` may be left out.
+    """
+
+    types: Mapping[str, Any] = field(default_factory=dict)
+    needed: frozenset[str] = frozenset()
+
+
+def struct(
+    node: Tree, of: Callable[[str, Tree | Leaf], Any], asked: Asked | None = None
+) -> type[Struct]:
     """Return a struct with a field ``f0``, ``f1``, … for each key, of the type that ``of`` says.
 
     Keys may be any text, so they cannot be the names of the fields.
     """
-    return _row(tuple(node), tuple(of(key, inner) for key, inner in node.items()))
+    types = {key: of(key, inner) for key, inner in node.items()}
+    if asked is None:
+        return _row(tuple(types), tuple(types.values()))
+    types |= asked.types
+    return _row(tuple(types), tuple(types.values()), asked.needed)
 
 
 @lru_cache(maxsize=512)
-def _row(keys: tuple[str, ...], types: tuple[Any, ...]) -> type[Struct]:
+def _row(
+    keys: tuple[str, ...], types: tuple[Any, ...], needed: frozenset[str] = frozenset()
+) -> type[Struct]:
     # Kept: to make one costs more than to read a thousand lines, and each file asks for it.
-    fields = [(f"f{at}", expected, None) for at, expected in enumerate(types)]
+    fields: list[Any] = [
+        (f"f{at}", expected) if key in needed else (f"f{at}", expected, None)
+        for at, (key, expected) in enumerate(zip(keys, types, strict=True))
+    ]
     rename = {f"f{at}": key for at, key in enumerate(keys)}
-    return msgspec.defstruct("Row", fields, rename=rename, gc=False)
+    return msgspec.defstruct("Row", fields, rename=rename, gc=False, kw_only=True)
 
 
-def expecting(node: Tree, keys: Collection[Path] | None = None, at: Path = ()) -> type[Struct]:
+def expecting(
+    node: Tree,
+    keys: Collection[Path] | None = None,
+    at: Path = (),
+    asked: Asked | None = None,
+) -> type[Struct]:
     """Return a struct that takes values of the expected types alone.
 
     Args:
         node: the keys of one level.
         keys: paths that may have a value; any other may be null alone. All where None.
         at: the path that leads to the level.
+        asked: what else is asked of the keys of this level.
     """
 
     def of(key: str, inner: Tree | Leaf) -> Any:
@@ -99,7 +128,7 @@ def expecting(node: Tree, keys: Collection[Path] | None = None, at: Path = ()) -
             else expecting(inner, keys, path) | None
         )
 
-    return struct(node, of)
+    return struct(node, of, asked)
 
 
 def met(node: Tree, rows: Sequence[Struct], at: Path = ()) -> Iterator[Path]:

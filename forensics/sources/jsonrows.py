@@ -8,9 +8,9 @@ again with all keys. The columns that a file does not have cost nothing then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -19,7 +19,10 @@ from msgspec import Struct
 
 from forensics.schema import CONFIG_KEYS, Kind
 from forensics.sources.blocks import Block
-from forensics.sources.jsonpaths import Leaf, Path, Tree, expecting, met
+from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting, met
+
+if TYPE_CHECKING:
+    from forensics.sources.ownkeys import OwnKeys
 
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a decoder raises. The texts of these may quote the record: never show them."""
@@ -36,6 +39,7 @@ class Rows:
         self._any = _Level(tree)
         self._met: frozenset[Path] = frozenset()
         self._usual = _Level(tree, self._met)
+        self._own: tuple[OwnKeys, frozenset[Path], _Level] | None = None
 
     def read(self, block: Block) -> tuple[Values, int]:
         """Return the values of some lines, and the number of lines.
@@ -43,12 +47,7 @@ class Rows:
         Raises:
             FAULTS: a line is no JSON object, or a value is of no type that is expected.
         """
-        count = _one_each(block)
-        lines = [] if count else _lines(block.data)
-
-        def rows_of(level: _Level) -> list[Struct]:
-            return level.all_rows(block.data, count) if count else level.rows(lines)
-
+        rows_of = _decoding(block)
         usual = self._usual  # another thread may put another there
         try:
             rows = rows_of(usual)
@@ -59,6 +58,32 @@ class Rows:
         if found != self._met:
             self._met, self._usual = found, _Level(self._tree, found)
         return self._any.values(rows), len(rows)
+
+    def of_own(self, block: Block, keys: OwnKeys) -> tuple[Values, int] | None:
+        """Return as :meth:`read` does, but None where not all lines are surely a log's own.
+
+        Args:
+            block: the lines.
+            keys: what tells the records of the log.
+        """
+        level = self._telling(keys)
+        if level is None:
+            return None
+        try:
+            rows = _decoding(block)(level)
+        except FAULTS:
+            return None
+        return level.values(rows), len(rows)
+
+    def _telling(self, keys: OwnKeys) -> _Level | None:
+        """Return the level that takes a log's own records alone; None while no key was met."""
+        known, met_keys = self._own, self._met
+        if not met_keys:
+            return None
+        if known is None or known[0] is not keys or known[1] != met_keys:
+            level = _Level(self._tree, met_keys, asked=keys.asked(self._tree, met_keys))
+            self._own = known = (keys, met_keys, level)
+        return known[2]
 
     def one(self, line: bytes) -> Struct:
         """Return one line as a row for :meth:`values`; raises what :meth:`read` does."""
@@ -72,11 +97,17 @@ class Rows:
 class _Level:
     """The keys of one level that may have a value: their struct, and its rows as values."""
 
-    def __init__(self, tree: Tree, keys: Collection[Path] | None = None, at: Path = ()) -> None:
-        struct = expecting(tree, keys, at)
+    def __init__(
+        self,
+        tree: Tree,
+        keys: Collection[Path] | None = None,
+        at: Path = (),
+        asked: Asked | None = None,
+    ) -> None:
+        struct = expecting(tree, keys, at, asked)
         decoder = msgspec.json.Decoder(struct)
         self._decode, self._decode_lines = decoder.decode, decoder.decode_lines
-        self._empty = struct()
+        self._empty: Any = struct() if at else None
         self._nodes: list[Leaf | _Level] = []
         fields = ["__class__", "__class__"]  # an attrgetter of one name would give no tuple
         for position, (key, node) in enumerate(tree.items()):
@@ -109,6 +140,15 @@ class _Level:
                 empty = node._empty
                 found |= node.values([empty if v is None else v for v in values])
         return found
+
+
+def _decoding(block: Block) -> Callable[[_Level], list[Struct]]:
+    """Return what decodes the lines of a block, each of which has to hold one value."""
+    count = _one_each(block)
+    if count:
+        return lambda level: level.all_rows(block.data, count)
+    lines = _lines(block.data)
+    return lambda level: level.rows(lines)
 
 
 def _one_each(block: Block) -> int:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Raw
 
+from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting
 from forensics.sources.jsonrows import FAULTS
 
+_TEXTS = ("id", "name", "code", "time")
 _NEVER = Annotated[int, Meta(ge=1, le=0)]
 """No value at all, not even null: a key tells by being there."""
 
@@ -29,13 +32,15 @@ class OwnKeys:
     """
 
     def __init__(self, must: Mapping[str, tuple[str, ...]], never: Collection[str]) -> None:
-        keys = [*must, *sorted(never)]
-        types: list[Any] = [Literal[values] if values else Raw for values in must.values()]
-        fields = [(f"f{at}", of) for at, of in enumerate(types)]
-        others = [(f"f{at}", _NEVER, None) for at in range(len(must), len(keys))]
-        rename = {f"f{at}": key for at, key in enumerate(keys)}
-        struct = msgspec.defstruct("Keys", [*fields, *others], rename=rename, gc=False)
-        self._decoder = msgspec.json.Decoder(struct)
+        self._must: dict[str, Any] = {
+            key: Literal[values] if values else Raw for key, values in must.items()
+        }
+        self._values = {key for key, values in must.items() if values}
+        self._never: dict[str, Any] = dict.fromkeys(sorted(never), _NEVER)
+
+    @cached_property
+    def _decoder(self) -> msgspec.json.Decoder[Any]:
+        return msgspec.json.Decoder(expecting({}, asked=self.asked({}, ())))
 
     def __call__(self, data: bytes) -> bool:
         """Say so; what is no JSON object at all is none of it."""
@@ -44,6 +49,21 @@ class OwnKeys:
         except FAULTS:
             return False
         return True
+
+    def asked(self, tree: Tree, keys: Collection[Path]) -> Asked:
+        """Return what is asked of a record of which some keys are read.
+
+        Args:
+            tree: the keys that are read.
+            keys: the paths of those that may have a value.
+        """
+        types: dict[str, Any] = {key: of for key, of in self._must.items() if key not in tree}
+        # A column's values have its type: the one that tells is asked of none but texts.
+        for key in self._values & tree.keys():
+            node = tree[key]
+            text = isinstance(node, Leaf) and node.kind in _TEXTS and (key,) in keys
+            types[key] = self._must[key] if text else _NEVER
+        return Asked(types | self._never, frozenset(self._must))
 
 
 def telling(sets: Iterable[frozenset[str]], own: frozenset[str]) -> frozenset[str] | None:

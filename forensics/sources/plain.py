@@ -20,6 +20,7 @@ from forensics.sources.blocks import READ_BYTES, Block, Source
 from forensics.sources.context import Context
 from forensics.sources.csvcolumns import read_rows
 from forensics.sources.jsonlines import JsonColumns, Path, split_lines
+from forensics.sources.mixed import mixed
 from forensics.sources.parsed import Parsed
 from forensics.sources.records import KINDS, Raw
 from forensics.sources.values import first_value
@@ -76,7 +77,7 @@ def known_columns(head: bytes, incident: Incident) -> set[str]:
 def read_ndjson(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of NDJSON, in batches of many lines."""
     columns = _json_columns(context.incident)
-    for found in batches(opened.blocks(READ_BYTES), columns):
+    for found in batches(mixed(opened, READ_BYTES), columns):
         parsed = Parsed(read=found.read)
         parsed.unread += found.unread
         if found.blank:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import numpy as np
@@ -12,6 +12,7 @@ from msgspec import Raw
 from forensics.sources.blocks import LONGEST_LINE, READ_BYTES, TOO_LONG, Block, Source
 from forensics.sources.documents import Document, documents, fault
 from forensics.sources.jsonlines import split_lines
+from forensics.sources.mixed import mixed
 from forensics.sources.profiles.shape import parts
 
 LARGEST = 512 << 20
@@ -33,8 +34,8 @@ def behind_noise(head: bytes) -> bytes:
     return text[found.start() :].lstrip() if found else text
 
 
-def blocks(opened: Source, records: str | None) -> Iterator[Block]:
-    """Yield the records of a file, one a line, numbered by the line or by their place in a list.
+def blocks(opened: Source, records: str | None) -> Iterable[Block]:
+    """Return the records of a file, one a line, numbered by the line or by their place in a list.
 
     Args:
         opened: the file.
@@ -46,7 +47,7 @@ def blocks(opened: Source, records: str | None) -> Iterator[Block]:
         return _lists(opened)
     first = head.split(b"\n", 1)[0]
     if records is None and _is_json(first):
-        return opened.blocks(READ_BYTES)
+        return mixed(opened, READ_BYTES)
     return (block for document in documents(opened) for block in _of_document(document, records))
 
 
