@@ -15,7 +15,8 @@ from forensics.notices.wording import texts_of, wording
 from forensics.schema import REQUEST_COLUMNS
 
 CASE_FACTS: Final = (
-    *("schema_version", "case_id", "case_title", "revision", "as_of", "direction", "exact"),
+    *("schema_version", "case_id", "case_title", "revision", "revision_day", "as_of"),
+    *("direction", "exact"),
     *("models", "window_start", "window_end", "gaps_in_evidence", "unreadable_records"),
     *("sampling_rate", "variant", "wording_revision", "tool_version", "report_manifest_sha256"),
 )

@@ -31,6 +31,7 @@ from forensics.shown import visible
 _IDS: Final = ("request_id", "prefill_request_id", "transfer_id")
 GENERATED: Final = (
     *("UTC", "true", "false", "yes", "no", "none", "not known", "not shown", "not listed"),
+    "not stated",
     *("the first record", "the last record", "confirmed", "probable", "possible"),
     *("not assessable", "all in the logs"),
 )

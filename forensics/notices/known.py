@@ -50,7 +50,7 @@ class Known:
         if not unlike(found) and not _NUMBER.fullmatch(found):
             if len(found) >= _LEAST_ALONE:
                 self.short[found] = self.short.get(found, frozenset()) | owners
-        elif _LEAST_OWN_DIGITS <= len(found) < _LEAST_DIGITS and found.isdigit():
+        elif _few_digits(found):
             self.numbers[found] = self.numbers.get(found, frozenset()) | owners
 
     def add_contact(self, contact: str, tenant: str) -> None:
@@ -64,6 +64,12 @@ class Known:
         found = core(text)
         if wanted(found):
             self.owners[found] = self.owners.get(found, frozenset()) | owners
+
+
+def _few_digits(word: str) -> bool:
+    """Say whether an id is a number that is too short for all text, but is one in own texts."""
+    digits = sum(sign.isdigit() for sign in word)
+    return _LEAST_OWN_DIGITS <= digits < _LEAST_DIGITS and not _TIME.fullmatch(word)
 
 
 def unlike(word: str) -> bool:

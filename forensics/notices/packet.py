@@ -102,6 +102,7 @@ class Packets:
             "case_id": exposure.case.id,
             "case_title": exposure.case.title,
             "as_of": own(text.utc(exposure.headline.ongoing.last_record_at)),
+            "revision_day": own(exposure.case.as_of or "not stated"),
             "revision": own(str(exposure.case.revision)),
             "timeline": [
                 {"name": own(moment.name.replace("_", " ")), "at": own(text.utc(moment.at))}
@@ -127,6 +128,7 @@ class Packets:
             "case_id": exposure.case.id,
             "case_title": exposure.case.title,
             "revision": exposure.case.revision,
+            "revision_day": exposure.case.as_of,
             "as_of": exposure.headline.ongoing.last_record_at,
             "direction": direction["direction"],
             "exact": sentences.exact(fact, self._setting),

@@ -66,6 +66,7 @@ def _document(exposure: Exposure, before: Published) -> dict[str, Any]:
         "schema_version": 1,
         "case_id": exposure.case.id,
         "revision": exposure.case.revision,
+        "revision_day": exposure.case.as_of,
         "revisions_not_compared": before.lacks(exposure.case.revision),
         "as_of": exposure.headline.ongoing.last_record_at,
         "smallest_cell": K,

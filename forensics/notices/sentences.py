@@ -174,7 +174,8 @@ def _not_listed(setting: Setting, said: Wording) -> Iterator[str]:
 def _bounds(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Iterator[str]:
     words = said.bounds
     if fact["bound_low"] is not None:
-        yield words["exact"] if exact(fact, setting) else words["between"]
+        same = fact["bound_low"] == fact["bound_high"]
+        yield words["exact" if exact(fact, setting) else "equal" if same else "between"]
         yield words["no_coverage"] if fact["coverage_pct"] is None else words["coverage"]
     if setting.gaps:
         yield words["gaps"]

@@ -28,7 +28,8 @@ HTML_FILE: Final = "notice.html.j2"
 VALUES: Final = frozenset(
     {
         *("title", "notice", "variant", "account", "population", "tier", "direction"),
-        *("case_id", "case_title", "as_of", "revision", "window_start", "window_end", "models"),
+        *("case_id", "case_title", "as_of", "revision", "revision_day", "models"),
+        *("window_start", "window_end"),
         *("first_at", "last_at", "rounded", "timeline", "tool_version", "report_sha256"),
         *("known", "bounds", "unknown", "actions", "checking"),
         *("rows", "listed", "total", "without_id", "legend", "modelled"),

@@ -64,10 +64,14 @@ def logs_text(tenants: Iterable[str | None], *extra: dict[str, object]) -> str:
     return "".join(json.dumps(row) + "\n" for row in [CAPACITY, *rows, *extra])
 
 
+def incident_text(case: str) -> str:
+    return f'[case]\nid = "{case}"\nas_of = 2026-09-10\n'
+
+
 @pytest.fixture(scope="session")
 def three(written) -> Path:
     """The folder of a report of three tenants: to be copied, not to be changed."""
-    return written(logs_text(["acct-000001", "acct-000002", "acct-000003"]), '[case]\nid = "C-1"\n')
+    return written(logs_text(["acct-000001", "acct-000002", "acct-000003"]), incident_text("C-1"))
 
 
 @pytest.fixture
@@ -75,7 +79,7 @@ def report_of(tmp_path: Path, written: Callable[[str, str], Path]) -> Callable[.
     """Return the report of some tenants, two affected requests each, to do with as one likes."""
 
     def write(tenants: Iterable[str | None], *extra: dict[str, object], case: str = "C-1") -> Path:
-        folder = written(logs_text(tenants, *extra), f'[case]\nid = "{case}"\n')
+        folder = written(logs_text(tenants, *extra), incident_text(case))
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         return shutil.copytree(folder, tmp_path, dirs_exist_ok=True) / "out"
 

@@ -5,9 +5,10 @@ import json
 import msgspec
 import pytest
 
-from forensics.cli import run
-from forensics.errors import Exit, UsageError
+from forensics.errors import UsageError
+from forensics.evidence.seal import seal
 from forensics.exposure import Exposure, decode
+from forensics.manifest import made_by
 from forensics.notices.public import now_published, summary
 from forensics.notices.published import NEVER, Published, published
 from forensics.notices.suppression import K
@@ -111,9 +112,12 @@ def test_a_later_revision_says_which_it_was_not_compared_with(with_recipients):
     assert b"was not compared" not in said(1, NEVER) + said(2, first)
 
 
-def test_no_revision_between_may_be_left_out(with_recipients, three, tmp_path):
-    assert run(["notify", str(three / "out"), "-o", str(tmp_path / "n")]) == Exit.COMPLETE
-    known = published(tmp_path / "n", with_recipients({"probable": 12}, revision=2))
+def test_no_revision_between_may_be_left_out(with_recipients, tmp_path):
+    first = with_recipients({"probable": 12})
+    record = {"kind": "notices", **made_by(), "case_id": first.case.id, "revision": 1}
+    shown = msgspec.to_builtins(now_published(first, NEVER))
+    seal(tmp_path, {**record, "inputs": [], "published": shown})
+    known = published(tmp_path, with_recipients({"probable": 12}, revision=2))
     assert [one.revision for one in known.summaries] == [1]
     with pytest.raises(UsageError, match="revision 2 showed has to be known"):
-        published(tmp_path / "n", with_recipients({"probable": 12}, revision=3))
+        published(tmp_path, with_recipients({"probable": 12}, revision=3))

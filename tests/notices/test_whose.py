@@ -102,12 +102,16 @@ def test_a_title_is_named_as_the_place_and_not_shown():
         ("t-0042", "of T-0042"),
         ("2026", "of 2026"),
         ("4711-ü", "of 4711\u2011Ü"),
+        ("1-555", "call +1-555 please"),
+        ("+1.555", "of 1.555"),
+        ("1-55-55-1", "of 1-55-55-1"),
     ],
 )
 def test_in_a_text_of_the_senders_own_any_id_is_a_word(tenant, title):
     with pytest.raises(PrivacyError, match=r"the title of the case holds .* a word that is the"):
         check(isolation(tenant, title=title))
-    check(isolation("notice", "yes", "7", title="This notice, yes, of 7"))
+    title = "This notice, yes, of 7, 1-5 and 12:30:00 of 2026-09-01"
+    check(isolation("notice", "yes", "7", "1-5", "12:30:00", "2026-09-01", title=title))
 
 
 @pytest.mark.parametrize("tenant", ["t-0042", "Z-100", "acc042"])

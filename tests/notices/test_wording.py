@@ -116,6 +116,14 @@ def test_a_count_is_exact_only_where_nothing_is_open(exposure, fact, with_head, 
     assert not exact(fact, with_scope(whole, sampling_rate=0.1))
 
 
+def test_two_numbers_that_are_the_same_are_no_range(exposure, fact, with_head, with_scope):
+    whole = with_scope(with_head(exposure, incomplete=["one gap"]), sampling_rate=1.0)
+    for high, name in ((fact["bound_low"], "equal"), (fact["bound_low"] + 1, "between")):
+        row = {**fact, "bound_high": high, "coverage_pct": 99.0}
+        assert SAID.bounds[name] == variant(row, whole, SAID).sections[2][0]
+    assert "{bound_high}" not in SAID.bounds["equal"] + SAID.bounds["exact"]
+
+
 def test_the_letters_say_it(report, tmp_path):
     run(["notify", str(report), "-o", str(tmp_path / "notices")])
     told = notes(tmp_path / "notices")
@@ -123,6 +131,7 @@ def test_the_letters_say_it(report, tmp_path):
     from_you = "**Data of your account could appear in responses to other customers"
     assert to_you in told["acct-000001", "recipient"]
     assert from_you in told["acct-000001", "source"]
+    assert "| Day of this revision | 2026-09-10 |" in told["acct-000001", "recipient"]
     assert "Probable: 2." in told["acct-000001", "recipient"]
     assert "Probable" not in told["acct-000001", "source"]
 

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 import zlib
 
 import jsonschema
@@ -10,7 +12,7 @@ import pytest
 
 from forensics import exposure as doc
 from forensics.report import markdown, pdf, tables
-from forensics.report.paper import ANNEX, Grid, paper
+from forensics.report.paper import ANNEX, Grid, Paper, Section, paper
 from forensics.report.parts import numbered
 from forensics.report.wording import words
 
@@ -101,6 +103,26 @@ def test_the_paper_is_the_same_bytes_again_and_takes_any_name(hostile):
     assert [text for text in texts if b"begincmap" in text]
     assert not [text for text in texts if b"200B>" in text]
     assert b"/URI" not in made
+
+
+@pytest.mark.long
+def test_a_row_of_a_table_stands_on_one_page(empty, monkeypatch, tmp_path):
+    reader = shutil.which("pdftotext")
+    if reader is None:
+        pytest.skip("did not run: no pdftotext on this machine")
+    rest = ("some more words",) * 9
+    rows = [(f"first{at} {'a word ' * (20 + at % 30)} last{at}", *rest) for at in range(60)]
+    rows.append((f"firstlong {'many words ' * 900} lastlong", *rest))
+    grid = Grid("x", tuple("abcdefghij"), (False,) * 10, tuple(rows))
+    made = Paper("x", (), (Section("x", (), (), (grid,)),))
+    monkeypatch.setattr(pdf, "paper", lambda *_: made)
+    (tmp_path / "x.pdf").write_bytes(pdf.render(empty))
+    command = [reader, tmp_path / "x.pdf", "-"]
+    pages = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\f")
+    where = {word: at for at, page in enumerate(pages) for word in page.split()}
+    assert len(pages) > 4
+    assert {where[f"first{at}"] - where[f"last{at}"] for at in range(60)} == {0}
+    assert where["lastlong"] > where["firstlong"]  # one that no page holds goes on over the next
 
 
 def test_a_pdf_without_typst_is_an_error_that_says_what_to_install(monkeypatch):
