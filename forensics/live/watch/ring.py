@@ -9,6 +9,7 @@ machine's own running clock: the clocks of the logs may jump.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import polars as pl
 
 from forensics.columns import DTYPES, ensure
 from forensics.live.watch.follow import Place
+from forensics.live.watch.rows import Rows
 from forensics.sources.reading import Reading, write_part
 
 IDS = ("request_id", "prefill_request_id", "transfer_id")
@@ -36,7 +38,7 @@ _KEPT = {name: DTYPES[name] for name in _ASKED} | {"_at": pl.Float64()}
 
 @dataclass(frozen=True)
 class Held:
-    """The rows of one chunk: when it was read, its log, where it began and ended, its parts."""
+    """One chunk: when it was read, its log, where it began and ended, its parts, and the rest."""
 
     at: float
     log: str
@@ -53,52 +55,59 @@ class Ring:
     capacity: list[pl.DataFrame] = field(default_factory=list)
     markers: list[pl.DataFrame] = field(default_factory=list)
     clock: Counter[tuple[str, int]] = field(default_factory=Counter)
-    _held: deque[Held] = field(default_factory=deque)
-    _old: deque[tuple[float, pl.DataFrame]] = field(default_factory=deque)
+    _held: deque[tuple[int, Held]] = field(default_factory=deque)
+    _rows_of: Rows = field(default_factory=Rows)
+    _old: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_KEPT))
+    _looks: int = 0
 
-    def add(self, held: Held) -> None:
-        """Keep a chunk."""
-        self._held.append(held)
-        self.capacity += held.reading.capacity
-        self.markers += held.reading.markers
-        self.clock += held.reading.clock
+    def add(self, chunks: Sequence[Held], keep: float) -> None:
+        """Keep the chunks of one look, for so many seconds."""
+        if not chunks:
+            return
+        self._looks += 1
+        for held in chunks:
+            self._held.append((self._looks, held))
+            self.capacity += held.reading.capacity
+            self.markers += held.reading.markers
+            self.clock += held.reading.clock
+        parts = [(held.at, part) for held in chunks for part in held.parts]
+        self._rows_of.add(self._looks, parts, max(held.at for held in chunks))
+        self._rows_of.merge(keep)
 
     def forget(self, before: float, long_before: float, floor: int | None) -> None:
         """Let go of what was read before a time; of what gave reason to look closer, later.
 
         An answer can take longer than its prompt is of interest to anybody else.
         """
-        while self._held and self._held[0].at < before:
-            held = self._held.popleft()
-            for part in held.parts:
-                rows = ensure(pl.read_parquet(part), _ASKED).filter(_suspicious(floor))
-                if rows.height:
-                    self._old.append((held.at, rows.with_columns(_at=pl.lit(held.at))))
-                part.unlink(missing_ok=True)
-        while self._old and self._old[0][0] < long_before:
-            self._old.popleft()
+        look, gone = self._rows_of.drop(before)
+        while look is not None and self._held and self._held[0][0] <= look:
+            self._held.popleft()
+        closer = [ensure(rows, _ASKED).filter(_suspicious(floor)) for rows in gone]
+        if any(rows.height for rows in closer):
+            self._old = pl.concat([self._old, *closer], how="diagonal_relaxed").rechunk()
+        self._old = self._old.filter(pl.col("_at") >= long_before)
 
-    def old(self) -> list[tuple[float, pl.DataFrame]]:
-        """Return the rows of longer ago that are still held, and when they were read."""
-        return [(at, frame.drop("_at")) for at, frame in self._old]
+    def old(self) -> tuple[list[float], pl.DataFrame]:
+        """Return the rows of longer ago that are still held, and when each was read."""
+        return self._old["_at"].to_list(), self._old.drop("_at")
 
-    def restore(self, frames: list[tuple[float, pl.DataFrame]]) -> None:
-        """Take rows that an earlier run held, and when they were read."""
-        self._old += [(at, frame.with_columns(_at=pl.lit(at))) for at, frame in frames]
+    def restore(self, times: list[float], rows: pl.DataFrame) -> None:
+        """Take rows that an earlier run held, and when each was read."""
+        self._old = rows.with_columns(_at=pl.Series(times, dtype=_KEPT["_at"]))
 
     def sizes(self) -> tuple[int, ...]:
         """Return how much is held: it grows by what is read, and shrinks by what is let go."""
         known = (len(self.capacity), len(self.markers), self.clock.total())
-        return (*known, len(self._held), len(self._old))
+        return (*known, self._looks, len(self._held), self._old.height)
 
     def ends(self) -> list[tuple[Place, float]]:
         """Return where each chunk that is held ended, and when it was read."""
-        return [(held.end, held.at) for held in self._held]
+        return [(held.end, held.at) for _, held in self._held]
 
     def begins(self) -> dict[str, dict[tuple[int, int], Place]]:
         """Return where the oldest chunk of each file of each log began."""
         oldest: dict[str, dict[tuple[int, int], Place]] = {}
-        for held in self._held:
+        for _, held in self._held:
             of_log = oldest.setdefault(held.log, {})
             of_log.setdefault((held.begin.device, held.begin.inode), held.begin)
         return oldest
@@ -128,13 +137,7 @@ class Ring:
 
     def _rows(self) -> pl.LazyFrame:
         """Return all rows that are held, those of longer ago as well."""
-        frames = [
-            pl.scan_parquet(part).with_columns(_at=pl.lit(held.at))
-            for held in self._held
-            for part in held.parts
-        ]
-        frames += [frame.lazy() for _, frame in self._old]
-        rows = pl.concat(frames or [pl.LazyFrame(schema=_KEPT)], how="diagonal_relaxed")
+        rows = pl.concat([*self._rows_of.scan(), self._old.lazy()], how="diagonal_relaxed")
         there = rows.collect_schema().names()
         absent = [pl.lit(None, dtype=DTYPES[n]).alias(n) for n in _ASKED if n not in there]
         return rows.with_columns(absent)

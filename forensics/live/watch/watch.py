@@ -30,6 +30,8 @@ from forensics.sources.reading import Reading, Shard, read_shard, write_part
 
 _LONGER = 12
 """How many times as long a record is held that gave reason to look closer."""
+_REST = 2.0
+"""How many times as long as the last judging took nothing is judged."""
 _UNTOLD = 64 << 10
 """Bytes from which a file whose lines nobody knows is passed over, instead of waited for."""
 
@@ -97,14 +99,16 @@ class Watch:
             Counter({(node, ahead): count for node, ahead, count in before.clock}),
         )
         self._seen = self._clock_of(before)
-        self._ring.restore(self._suspects(before))
+        self._restore(before)
         self._open: dict[str, Log] = {}
         self._inputs: dict[str, Input] = {}
         self._numbers: dict[str, int] = {}
         self._stdin = b""
         self._stdin_lines = 0
         self._parts = 0
+        self._chunks: list[Held] = []
         self._moving = True
+        self._judge_from = 0.0
         self._saved: object = None
         self._floor_of: tuple[tuple[int, int], int | None] | None = None
         self.counts = Counts()
@@ -117,12 +121,15 @@ class Watch:
                 seen.setdefault((piece.device, piece.inode), {})[piece.end] = piece.at
         return seen
 
-    def _suspects(self, before: kept.State) -> list[tuple[float, pl.DataFrame]]:
-        """Return the rows that an earlier run held for long, and when they were read."""
-        frames, now = kept.frames(before.suspects, "observations"), time.monotonic()
-        same = before.boot == kept.boot() and len(before.suspects_at) == len(frames)
-        times = before.suspects_at if same and before.boot else [now] * len(frames)
-        return list(zip(times, frames, strict=True))
+    def _restore(self, before: kept.State) -> None:
+        """Take the rows that an earlier run held for long, and when they were read."""
+        frames = kept.frames(before.suspects, "observations")
+        if not frames:
+            return
+        rows = pl.concat(frames, how="vertical")
+        same = before.boot == kept.boot() and len(before.suspects_at) == rows.height
+        times = before.suspects_at if same and before.boot else [time.monotonic()] * rows.height
+        self._ring.restore(times, rows)
 
     def step(self, *, last: bool = False) -> list[dict[str, Any]]:
         """Read what is new and return the findings that were told; ``last`` waits for nothing.
@@ -134,7 +141,7 @@ class Watch:
         self._find()
         self._read(last=last)
         now = time.monotonic()
-        told = self._output.findings(self._at_rest(now, last=last))
+        told = self._output.findings(self._paced(now, last=last))
         self.counts.tiers.update(item["tier"] for item in told)
         keep = self._asked.keep
         self._ring.forget(now - keep, now - _LONGER * keep, self._floor())
@@ -194,6 +201,8 @@ class Watch:
         left = with_nodes(list(self._inputs.values()))
         while left:
             left = [s for s in left if self._read_piece(s, ends.get(s.name), last=last)]
+            self._ring.add(self._chunks, self._asked.keep)
+            self._chunks = []
 
     def _read_piece(self, source: Input, end: End | None, *, last: bool) -> bool:
         """Read a piece of a log; return whether there is more of it, up to its end."""
@@ -248,7 +257,8 @@ class Watch:
         self.counts.last_record = time.time() if facts.read else self.counts.last_record
         parts = tuple(reading.parts)
         small = Reading(capacity=reading.capacity, markers=reading.markers, clock=reading.clock)
-        self._ring.add(Held(self._when(chunk), source.name, chunk.begin, chunk.end, parts, small))
+        held = Held(self._when(chunk), source.name, chunk.begin, chunk.end, parts, small)
+        self._chunks.append(held)
         self._moving = True
         return True
 
@@ -271,6 +281,15 @@ class Watch:
         sizes = [epochs[name].min() for name in ("pool_tokens", "input_limit_tokens")]
         known = [int(str(size)) for size in [*sizes, stated] if size is not None]
         return max(0, min(known) - self._incident.trigger.slack_tokens) if known else None
+
+    def _paced(self, now: float, *, last: bool) -> list[dict[str, Any]]:
+        """Judge what is at rest, but leave the more time for reading the longer that takes."""
+        if now < self._judge_from and not last:
+            return []
+        found = self._at_rest(now, last=last)
+        ended = time.monotonic()
+        self._judge_from = ended + _REST * (ended - now)
+        return found
 
     def _at_rest(self, now: float, *, last: bool) -> list[dict[str, Any]]:
         """Return judged requests of the affected tiers that no record was added to of late."""
@@ -298,20 +317,20 @@ class Watch:
             oldest = begun.get(name, {})
             now = {(p.device, p.inode): p for p in log.places()}
             logs[name] = list({**now, **oldest}.values()) if oldest else list(now.values())
-        old = self._ring.old()
+        times, old = self._ring.old()
         return kept.State(
             logs=logs,
             seen=[
                 kept.Seen(p.device, p.inode, p.offset, t) for p, t in self._ring.ends() if p.inode
             ],
             boot=kept.boot(),
-            suspects_at=[at for at, _ in old],
+            suspects_at=times,
             formats=self._formats,
             capacity=kept.learnt(self._ring.capacity, "capacity"),
             markers=kept.learnt(self._ring.markers, "markers"),
             clock=[(node, ahead, n) for (node, ahead), n in sorted(self._ring.clock.items())],
             told=sorted(self._output.told),
-            suspects=kept.learnt([frame for _, frame in old], "observations"),
+            suspects=kept.learnt([old] if old.height else [], "observations"),
         )
 
 
