@@ -1,15 +1,18 @@
 """When a rank's pool was empty for certain: its starts, as far as logs show them.
 
-A capacity record may be a snapshot of a running engine. It counts as a start only where what
-it says cannot change without one, or where nothing ran on the rank before it. Where it repeats
-what is known, it may be of a start all the same, unless a request held pages across it. A start
-that a request outlived was none.
+A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
+another pool or another release, which cannot change without one, or where nothing ran on the rank
+before it. Names and settings are told in many ways, so that another one shows nothing: such a
+record may be of a start all the same, unless a request held pages across it. A start that a
+request outlived was none.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
@@ -20,13 +23,10 @@ from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
 from forensics.columns import ensure
-from forensics.fields import parted
 from forensics.limits import epoch_nodes
 
 _STARTING = ("start", "ready", "server_pool", "rank_pool")
-_FIXED = ("pool_tokens", "page_tokens", "context_tokens", "engine_version", "model_version")
-"""What an engine cannot change while it runs."""
-Facts = dict[tuple[str, str], object]
+_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 TOLERANCE = START_OFF
 
 
@@ -139,43 +139,58 @@ def _sorted_out(
 ) -> tuple[list[Start], list[int]]:
     """Return the records that are of a start, and the moments of those that may be of one."""
     starts, maybe = list[Start](), list[int]()
-    known: Facts | None = None
+    known: _Told | None = None
     for row in own.iter_rows(named=True):
-        at, facts = int(row["effective_at"]), _facts(row)
+        at, told_now = int(row["effective_at"]), _Told.of(row)
         logged = (server, at) in told
-        if logged or _is_new(known, facts, at, first):
-            known = facts
+        early = known is None and (first is None or at <= first + TOLERANCE)
+        if logged or early or (known is not None and known.contradicts(told_now)):
+            known = told_now
             starts += [Start(at, logged)] if at > BEGINNING else []
         else:
             maybe += [at] if known is not None else []
-            known = {**(known or {}), **facts}
+            known = told_now if known is None else known.with_more(told_now)
     return starts, maybe
 
 
-def _facts(row: dict[str, object]) -> Facts:
-    """Return what a record says and an engine cannot change while it runs.
+@dataclass(frozen=True)
+class _Told:
+    """What a record says that no engine changes while it runs: pools by basis, and its release."""
 
-    Told in another way, a pool is another figure of the same one.
-    """
-    fixed = {(name, ""): row[name] for name in _FIXED if name != "pool_tokens"}
-    pool = {("pool_tokens", str(row["pool_basis"])): row["pool_tokens"]}
-    config = {("config", key): value for key, value in parted(row["config"]).items()}
-    return {key: value for key, value in (fixed | pool | config).items() if value is not None}
+    pools: dict[str, int]
+    page: int
+    release: tuple[int, ...]
+
+    @classmethod
+    def of(cls, row: dict[str, Any]) -> _Told:
+        pools = {str(row["pool_basis"]): row["pool_tokens"]} if row["pool_tokens"] else {}
+        release = _RELEASE.match(row["engine_version"] or "")
+        numbers = release.group(1).split(".") if release else []
+        return cls(pools, row["page_tokens"] or 1, tuple(int(number) for number in numbers))
+
+    def with_more(self, later: _Told) -> _Told:
+        return _Told(
+            self.pools | later.pools, max(self.page, later.page), later.release or self.release
+        )
+
+    def contradicts(self, later: _Told) -> bool:
+        """Say whether both cannot be of one run.
+
+        A pool may be told in whole pages, and that of a rank or of all ranks together; a release
+        with less of its number or with more behind it.
+        """
+        both = zip(self.release, later.release, strict=False)
+        bases = self.pools.keys() & later.pools.keys()
+        page = max(self.page, later.page)
+        return any(a != b for a, b in both) or any(
+            _apart(self.pools[basis], later.pools[basis]) >= page for basis in bases
+        )
 
 
-def _is_new(known: Facts | None, facts: Facts, at: int, first: int | None) -> bool:
-    """Say whether a record that no start-up line stands behind is of a new start."""
-    if known is None:
-        return first is None or at <= first + TOLERANCE
-    both = known.keys() & facts.keys()
-    return any(_meant(known[key]) != _meant(facts[key]) for key in both)
-
-
-def _meant(value: object) -> object:
-    try:
-        return float(str(value))
-    except ValueError:
-        return str(value).removeprefix("v")
+def _apart(one: int, other: int) -> int:
+    """Return how far the larger of two pools is from a multiple of the other."""
+    low, high = sorted((one, other))
+    return min(high % low, low - high % low)
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:

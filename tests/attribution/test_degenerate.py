@@ -79,7 +79,7 @@ def test_without_a_start_everyone_before_is_possible_and_no_more(tmp_path):
 
 
 def test_a_start_in_the_middle_of_a_request_is_none(tmp_path):
-    again = POOL | {"effective_at": f"{DAY}01:30:00Z", "pool_tokens": 1_280}
+    again = POOL | {"effective_at": f"{DAY}01:30:00Z", "pool_tokens": 1_344}
     long = hold("long", "01:20:00.5", "01:40:00.5")
     case = read(tmp_path, POOL, again, *WRITERS, long, READER)
     assert found(case) == ({"outlived_a_start"}, {})
@@ -117,7 +117,7 @@ def test_a_reader_whose_times_leave_it_open_may_have_read_from_everyone(tmp_path
     """A start lies between its times, so that the latest alone would name nobody."""
     late = hold("x", "02:00:00.5", "02:00:09.5", decode_prompt_tokens=512, reserved_pages=8)
     late |= {"transferred_pages": 1} | times
-    again = POOL | {"effective_at": f"{DAY}02:30:00Z", "pool_tokens": 1_280}
+    again = POOL | {"effective_at": f"{DAY}02:30:00Z", "pool_tokens": 1_344}
     case = read(tmp_path, POOL, *WRITERS, late, again)
     assert found(case)[1] == {}
     assert tenants(case) == EVERYONE

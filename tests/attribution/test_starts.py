@@ -50,29 +50,37 @@ FULL = {"config": {"quantization": "fp8", "mem_fraction_static": 0.75}, "engine_
     [
         (900, {"config": {"quantization": "fp8"}}),
         (900, {"config": {**FULL["config"], "mem_fraction_static": "0.750"}}),
-        (900, {"engine_version": "v0.5.19"}),
+        (900, {"config": {**FULL["config"], "quantization": "w8a8_fp8"}}),
+        (900, {"config": {**FULL["config"], "mem_fraction_static": 0.8}}),
+        (900, {"model_version": "zai-org/GLM-5.3", "context_tokens": 131_072}),
+        (900, {"engine_version": "v0.5.19.post1+cu129"}),
         (950, {"pool_basis": "declared"}),
+        (896, {"page_tokens": 64}),
+        (7_200, {}),
     ],
-    ids=["a setting less", "a figure as text", "a version with its letter", "another basis"],
+    ids=[
+        *(
+            "a setting less",
+            "a figure as text",
+            "a setting resolved",
+            "a setting of another source",
+        ),
+        *("a model's whole name", "a version with more", "another basis", "whole pages"),
+        "all ranks together",
+    ],
 )
 def test_what_is_only_told_in_another_way_is_no_start(tmp_path, pool, told):
-    first = start("00:00:00", 900, pool_basis="reported", **FULL)
+    first = start("00:00:00", 900, pool_basis="reported", model_version="glm-5.3", **FULL)
     again = start("02:00:00", pool, **{"pool_basis": "reported", **FULL, **told})
     assert sources(tmp_path, first, OLD, again, NEW, READER) == ["new", "old"]
 
 
-def test_a_changed_setting_is_a_start(tmp_path):
-    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
-    lines = (start("00:00:00", 900, **FULL), OLD, start("02:00:00", 900, **other), NEW, READER)
-    assert sources(tmp_path, *lines) == ["new"]
-
-
-def test_what_was_said_before_a_shorter_record_still_counts(tmp_path):
-    """A snapshot that leaves settings out stands between two starts that differ in one of them."""
-    between = start("01:30:00", 900, config={"quantization": "fp8"})
-    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
-    lines = (start("00:00:00", 900, **FULL), OLD, between, start("02:00:00", 900, **other))
-    assert sources(tmp_path, *lines, NEW, READER) == ["new"]
+def test_another_release_is_a_start_though_a_shorter_record_stands_between(tmp_path):
+    other = {"engine_version": "0.5.20"}
+    lines = (start("00:00:00", 900, **FULL), OLD, start("01:30:00", 900), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new", "old"]
+    again = start("02:00:00", 900, **FULL | other)
+    assert sources(tmp_path, *lines[:3], again, *lines[3:]) == ["new"]
 
 
 @pytest.mark.parametrize("held", [False, True])
