@@ -82,6 +82,7 @@ def test_the_page_has_tables_and_pictures_of_it(idle_case):
     assert idle_case.exposure().attribution.sentence.split(";")[0] in page
 
 
+@pytest.mark.long
 def test_the_command_prints_the_same(idle, idle_case, tools, tmp_path, capfd):
     logs = str(tools.write(idle, tmp_path))
     assert run(["sources", logs, "--json", "-q"]) in (Exit.COMPLETE, Exit.INCOMPLETE)

@@ -35,6 +35,7 @@ def test_it_holds_and_is_made_again(made, capsys):
     assert "the same bytes again" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_it_holds_where_the_archive_lies_now(made, tmp_path, capsys):
     moved = tmp_path / "elsewhere.bin"
     (made / "logs" / "logs.tar.gz").rename(moved)

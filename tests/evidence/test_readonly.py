@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 WATCH = """
 import os, sys
 from forensics.cli import run
@@ -48,6 +50,7 @@ def lock(folder: Path, mode: int) -> None:
         path.chmod(mode | (stat.S_IXUSR if path.is_dir() else 0))
 
 
+@pytest.mark.long
 def test_every_command_opens_its_inputs_for_reading_only(own, tmp_path):
     logs, out, copy = own / "logs", own / "new", own / "other"
     before_lock = facts(logs)

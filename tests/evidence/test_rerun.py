@@ -32,6 +32,7 @@ def test_nothing_stays_behind_and_the_report_is_not_touched(out, tmp_path, monke
     assert {path.name: path.stat().st_mtime_ns for path in out.iterdir()} == before
 
 
+@pytest.mark.long
 def test_a_report_written_from_python_can_be_made_again(case, tmp_path):
     found = forensics.read_logs(case / "logs", incident=case / "incident.toml")
     found.report(tmp_path / "out")
@@ -120,6 +121,7 @@ def test_the_same_values_in_other_bytes_are_a_difference(out):
     assert difference.where == "the bytes, not the values"
 
 
+@pytest.mark.long
 def test_another_version_is_said_and_is_no_difference_by_itself(out, reseal, capsys):
     for name in ("manifest.json", "report.json"):
         document = json.loads((out / name).read_text())

@@ -92,6 +92,7 @@ def test_the_bytes_of_the_proof_itself(out, name, step):
         (out / name).write_bytes(whole)
 
 
+@pytest.mark.long
 def test_a_flipped_byte_of_any_input_is_named(own):
     inputs = sorted(path for path in (own / "logs").rglob("*") if path.is_file())
     assert any(path.suffix == ".gz" for path in inputs)
@@ -228,6 +229,7 @@ def test_standard_input_cannot_be_checked(own, tmp_path, monkeypatch):
     assert found.exit_code == 3
 
 
+@pytest.mark.long
 def test_an_evidence_set_and_the_report_made_from_it(own, tmp_path, capsys):
     logs, stored, out = own / "logs", tmp_path / "set", tmp_path / "from-set"
     assert run(["ingest", str(logs), "-o", str(stored)]) == 3

@@ -175,6 +175,7 @@ def test_what_is_asked_of_the_logs_may_change(tmp_path, kit):
     kit.same(kit.report(tmp_path / "set", out=tmp_path / "again", options=options), raw)
 
 
+@pytest.mark.long
 def test_the_settings_of_a_set_hold_where_an_incident_states_none(small_logs, tmp_path, kit):
     """Engine logs have times without a zone, which are settled when all is read."""
     read_by = '[columns]\nrid = "request_id"\n[logs]\ntimezone = "Asia/Shanghai"\n'

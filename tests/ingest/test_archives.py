@@ -2,7 +2,10 @@
 
 import tarfile
 
+import pytest
 
+
+@pytest.mark.long
 def test_a_set_of_an_archive_gives_the_report_on_the_archive(small_logs, tmp_path, kit):
     with tarfile.open(tmp_path / "logs.tar.gz", "w:gz") as archive:
         for path in sorted(small_logs.rglob("*"), reverse=True):

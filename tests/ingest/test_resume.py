@@ -82,11 +82,13 @@ def steps(whole: dict[str, bytes]) -> int:
     return len(whole) - 2 + 2
 
 
-@pytest.mark.parametrize("share", [0.6, pytest.param(0.9, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.6, 0.9])
 def test_killed_while_it_writes(share, logs, whole, tmp_path, kit):
     killed_and_gone_on(round(share * steps(whole)), logs, tmp_path / "set", whole, kit)
 
 
+@pytest.mark.long
 def test_a_killed_run_that_appends_leaves_the_set_as_it_was(logs, whole, tmp_path, kit):
     first, out = min(logs.iterdir()), tmp_path / "set"
     kit.ingest(first, out=out)

@@ -27,6 +27,7 @@ def test_the_samples(sample, code, tmp_path, kit):
     assert len(raw) > 15
 
 
+@pytest.mark.long
 def test_engine_logs_with_damage(small_logs, tmp_path, kit):
     """Times without a zone, two formats, unread lines, redacted ids, a file of no format."""
     assert kit.ingest(small_logs, out=tmp_path / "set") == 3

@@ -288,7 +288,7 @@ def kill_once(command: list[str], out: Path, wait: float) -> None:
     child.wait()
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [pytest.param(n, marks=pytest.mark.long) for n in (1, 20)])
 def test_after_kills_each_finding_is_there_once(kills, logs, affected, tmp_path):
     rng = random.Random(kills)
     folder, out, state = tmp_path / "logs", tmp_path / "found", tmp_path / "state"
