@@ -160,12 +160,16 @@ def _judged(
 
 
 def _doubted() -> list[pl.Expr]:
-    """Figures of a gateway clear nobody where its format is unverified, or logs have a hole."""
+    """Figures of a gateway clear nobody where its format is unverified, or logs have a hole.
+
+    Where the gateway's record was lost, an engine that sent nothing does not say who else did.
+    """
     doubt, stopped = flag("unverified_format"), flag("not_delivered")
+    unsure = doubt | pl.col("in_a_gateway_hole")
     kept = {
         "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap"),
-        "not_delivered": stopped & ~doubt,
-        "delivery_unknown": flag("delivery_unknown") | (stopped & doubt),
+        "not_delivered": stopped & ~unsure,
+        "delivery_unknown": flag("delivery_unknown") | (stopped & unsure),
     }
     return [expression.alias(_FLAG[code]) for code, expression in kept.items()]
 

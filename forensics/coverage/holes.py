@@ -3,16 +3,16 @@
 Where a hop's logs hold nearly every request of its neighbours in their fuller hours, one that
 they lack was lost, and what the lost record would have shown is not known: a prompt below the
 limit then clears nobody. Which node lost it is said where another hop's record names it, or the
-hop has no other. That reaches a day beyond the first and the last record of the hop: a
-log that ends hours before its neighbours' is cut off, one that ends weeks before was not kept.
+hop has no other. Where the logs begin and end makes no difference: one that is cut off must not
+look more whole than one that has an hour less.
 
-Where a hop's logs hold few of them (one node's of four were given), a missing record says
-nothing; but an hour without any record of the hop, or of one of its nodes, amid hours that have
-some, is a hole all the same. So is an hour of the day before the first and after the last record:
-a log that is cut off must not look more whole than one with an hour less. And so is the record of
-one of two hand-offs under one number, where the hop logged the other. Whoever is below the limit
+Where a hop's logs hold few of them (one node's of four were given, or engines that log no
+requests), a missing record says nothing; but an hour or more in which one of its nodes wrote
+nothing at all is a hole all the same, and so is what comes before its first line and after its
+last. So is a record of which another hop names a node that wrote nothing, and the record of one
+of two hand-offs under one number, where the hop logged the other. Whoever is below the limit
 otherwise stays ruled out by it, and is counted in the bound: what a missing record would have
-shown is not known either.
+shown is not known either. So it is where a hop has no log at all.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.columns import ensure
+from forensics.coverage.alive import silences
 from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP, HOPS
 
@@ -32,8 +33,6 @@ FULLER = 0.75
 """Which hour of all is looked at, by its share: hours that lost records say nothing of the rest."""
 LEAST = 10
 """Requests of an hour from which its share says something."""
-REACH = 24 * HOUR
-"""How far beyond their first and last record logs count as kept."""
 SPEAKS_FOR = {
     "gateway": ("gateway", JOINED),
     "prefill": ("prefill", JOINED, ENGINE_HOP),
@@ -68,7 +67,13 @@ class Holes:
         return self.lacking["handoff"].unique()
 
 
-def find(requests: pl.DataFrame, observed: pl.DataFrame, within: pl.Series) -> Holes:
+def find(
+    requests: pl.DataFrame,
+    observed: pl.DataFrame,
+    within: pl.Series,
+    worked: pl.DataFrame,
+    epochs: pl.DataFrame,
+) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
     Args:
@@ -76,30 +81,30 @@ def find(requests: pl.DataFrame, observed: pl.DataFrame, within: pl.Series) -> H
         observed: their records with ``handoff``, ``hop`` and ``received_at``.
         within: keys of requests that a gateway's record may be of, of
             :func:`forensics.joins.within`: whether it lacks them is not known.
+        worked: batch lines per node and hour, of :func:`forensics.activity.hourly`.
+        epochs: capacity epochs, for nodes that were started.
     """
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
     found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
     for hop in HOPS:
-        hours = _hours(observed, hop)
+        hours = _hours(observed, worked, hop)
         if not hours.len():
             continue
         first, last = int(hours.min()), int(hours.max())  # type: ignore[arg-type]
         asked = rows.filter(_expected(hop) & ~(pl.col("open") & (hop == "gateway"))).select(
-            "handoff", "hour", has=f"has_{hop}"
+            "handoff", "at", "hour", has=f"has_{hop}"
         )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
         shares.append((hop, share, first, last))
-        lost = asked.filter(~pl.col("has") & pl.col("hour").is_between(first - REACH, last + REACH))
-        lost = _placed(lost.select("handoff", pl.lit(hop).alias("hop"), "hour"), requests, observed)
+        lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
+        lost = _placed(lost, requests, observed)
         if share < KEPT:
-            beside = _beside(requests, rows, hop)
-            told = pl.col("handoff").is_in(beside.implode())
-            spoken = hours.filter(~hours.is_in(_silent(observed, hop).implode()))
-            hole = ~pl.col("hour").is_in(spoken.implode()) | told
-            untold.append(lost.filter(~hole))
+            hole = lost["handoff"].is_in(_beside(requests, rows, hop).implode())
+            hole |= silences(observed, worked, epochs, hop).over(lost)
+            untold.append(lost.filter(~hole).select(*LACKS))
             lost = lost.filter(hole)
-        found.append(lost)
+        found.append(lost.select(*LACKS))
     schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
     return Holes(
         pl.concat(found).sort("handoff", "hop"),
@@ -118,7 +123,7 @@ def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) 
         nodes = own.drop_nulls().unique().to_list()
         only = pl.lit(nodes[0] if len(nodes) == 1 else None, dtype=pl.String)
         told = pl.when(pl.col("hop") == hop).then(pl.coalesce(f"{hop}_node", only)).otherwise(told)
-    return named.select("handoff", "hop", "hour", told.alias("node"))
+    return named.with_columns(node=told)
 
 
 _ROOM = r"^[0-9]{1,19}$"
@@ -150,7 +155,8 @@ def _seen(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
     whole = whole.with_columns(pl.lit(None, dtype=pl.Int64).alias(name) for name in absent)
     refused = (pl.col("http_status") >= 400) & (pl.col("completion_tokens").fill_null(0) == 0)
     at = pl.coalesce("handed_off_at", "received_at")
-    rows = whole.select("handoff", hour=at // HOUR * HOUR, refused=refused.fill_null(value=False))
+    refused = refused.fill_null(value=False)
+    rows = whole.select("handoff", at=at, hour=at // HOUR * HOUR, refused=refused)
     return rows.join(hops, on="handoff").filter(pl.col("hour").is_not_null())
 
 
@@ -162,23 +168,11 @@ def _expected(hop: str) -> pl.Expr:
     return engines | ~pl.col("refused")
 
 
-def _hours(observed: pl.DataFrame, hop: str) -> pl.Series:
-    """Return the hours in which any node of a hop logged a request."""
+def _hours(observed: pl.DataFrame, worked: pl.DataFrame, hop: str) -> pl.Series:
+    """Return the hours in which any node of a hop logged a request, or ran a batch."""
     own = observed.filter((pl.col("hop") == hop) & pl.col("received_at").is_not_null())
-    return (own["received_at"] // HOUR * HOUR).unique()
-
-
-def _silent(observed: pl.DataFrame, hop: str) -> pl.Series:
-    """Return the hours in which a node of a hop logged nothing, amid hours in which it did."""
-    rows = ensure(observed, ["prefill_node", "decode_node"])
-    named = {"prefill": pl.col("prefill_node"), "decode": pl.col("decode_node")}
-    node = named.get(hop, pl.lit("gateway"))
-    own = rows.filter(pl.col("hop") == hop).select(node=node, hour=pl.col("received_at") // HOUR)
-    told = own.drop_nulls().unique().sort("node", "hour")
-    after = pl.col("hour").shift(-1).over("node")
-    gaps = told.with_columns(after=after).filter(after - pl.col("hour") > 1)
-    every = gaps.select(pl.int_ranges(pl.col("hour") + 1, "after").alias("hour")).explode("hour")
-    return (every["hour"] * HOUR).unique()
+    ran = worked.filter(pl.col("hop") == hop)["hour"].drop_nulls()
+    return pl.concat([own["received_at"] // HOUR * HOUR, ran]).unique()
 
 
 def _share(within: pl.DataFrame) -> float:
@@ -193,4 +187,8 @@ def attach(requests: pl.DataFrame, holes: Holes) -> pl.DataFrame:
     """Flag the requests in holes; without any the frame is returned as it is."""
     if not holes.lacking.height:
         return requests
-    return requests.with_columns(in_a_hole=pl.col("handoff").is_in(holes.handoffs.implode()))
+    unanswered = holes.lacking.filter(pl.col("hop") == "gateway")["handoff"].unique()
+    return requests.with_columns(
+        in_a_hole=pl.col("handoff").is_in(holes.handoffs.implode()),
+        in_a_gateway_hole=pl.col("handoff").is_in(unanswered.implode()),
+    )

@@ -101,6 +101,7 @@ ATTACHED = (
     "delivery_disputed",
     "fits_state_mismatch",
     "fits_truncated",
+    "in_a_gateway_hole",
     "in_a_hole",
     "ran_beside_write",
     "reviewed_foreign",
