@@ -172,7 +172,7 @@ FORMATS: tuple[Format, ...] = (
         node_log.read,
         detection.sniff,
         (*TEXT_FORMS, *request_log.FORMS),
-        keys=_keys("event"),
+        keys=_keys("event obj", "event out", "event rid"),
         words=detection.WORDS,
     ),
     Format(

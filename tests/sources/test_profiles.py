@@ -9,9 +9,11 @@ from typing import Any
 import polars as pl
 import pytest
 
+from forensics.incident import Incident
 from forensics.schema import REQUEST_COLUMNS
 from forensics.sources.profiles.builtin import profiles
-from forensics.sources.registry import FORMATS
+from forensics.sources.registry import FORMATS, by_name
+from forensics.sources.strangers import Teller
 
 DATA = Path(__file__).parents[1] / "_data" / "sources" / "profiles"
 TRUTH = tomllib.loads((DATA / "truth.toml").read_text())
@@ -216,6 +218,12 @@ def test_plain_records_with_the_keys_of_a_profile_stay_plain(read, name):
 def test_one_field_that_is_called_as_ours_changes_no_format(read, name, more):
     record = {more: PLAIN.get(more, "m-1"), **FOREIGN[name]}
     assert read(json.dumps(record) + "\n", "records.ndjson").facts.format == name
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_that_records_are_the_files_own_is_seen_of_many_at_once(name):
+    head = SAMPLES[name].read_bytes()
+    assert Teller(by_name(name), Incident(), head).all_own() is not None
 
 
 def test_a_format_whose_keys_are_among_those_of_another_is_asked_behind_it():
