@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.analysis import Analysis
-from forensics.attribution.coresidency import unattributed
+from forensics.attribution import coresidency, tail
 from forensics.coverage.counters import short
 from forensics.coverage.quiet import quiet
 from forensics.exposure import Limitation
@@ -49,11 +49,8 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
     if nameless:
         sentence = f"{nameless:,} affected responses name no tenant; set [logs] tenant_from."
         yield Limitation("tenant_unknown", sentence)
-    nowhere = unattributed(rows)
-    if nowhere:
-        sentence = f"{count(nowhere, 'affected response')} with no known decode rank: whose data "
-        sentence += "their decode pages held is not listed."
-        yield Limitation("decode_rank_unknown", sentence)
+    if analysis.incident.trigger.mechanism != "write":
+        yield from _of_unknown_ranks(rows)
     uncounted = affected["transferred_pages"].null_count()
     if uncounted:
         sentence = f"{uncounted:,} affected responses have no count of transferred pages."
@@ -86,6 +83,18 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
         sentence = f"{guessed:,} affected responses have their tenant from a client record of the "
         sentence += "same size and moment, which no identifier joins."
         yield Limitation("inferred_tenants", sentence)
+
+
+def _of_unknown_ranks(rows: pl.DataFrame) -> Iterator[Limitation]:
+    nowhere, tails = coresidency.unattributed(rows), tail.unattributed(rows)
+    if nowhere:
+        sentence = f"{count(nowhere, 'affected response')} with no known decode rank: whoever ran "
+        sentence += "on any decode rank before is listed as a possible source."
+        yield Limitation("decode_rank_unknown", sentence)
+    if tails:
+        sentence = f"{count(tails, 'affected response')} with no known prefill rank: whose rows "
+        sentence += "the rest of their one page from prefill held is not listed."
+        yield Limitation("prefill_rank_unknown", sentence)
 
 
 def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:

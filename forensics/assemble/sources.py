@@ -54,7 +54,8 @@ def _result(stay: Stay) -> Literal["modelled", "modelled, unchecked", "co-reside
 
 def _sentence(analysis: Analysis) -> str:
     """Say how many responses the model covers, how it was checked, and who has no source."""
-    return " ".join(part for part in (_covered(analysis), _without(analysis)) if part)
+    parts = (_covered(analysis), _anywhere(analysis), _without(analysis))
+    return " ".join(part for part in parts if part)
 
 
 def _covered(analysis: Analysis) -> str:
@@ -92,13 +93,29 @@ def _checked(modelled: list[Stay]) -> str:
     return said + (f", and none are there for {count(none, 'rank')}" if none else "")
 
 
-def _without(analysis: Analysis) -> str:
-    """Count the affected responses of whose decode pages no source is listed, by what is known."""
+def _read(analysis: Analysis, how: Literal["semi", "anti"]) -> pl.DataFrame:
+    """Return the affected responses with or without a source of their decode pages."""
     mechanism = analysis.incident.trigger.mechanism
     rows = analysis.requests.filter(pl.col("tier").is_in(AFFECTED_TIERS) & receives(mechanism))
     key = ["request_id", "attempt"]
     listed = analysis.pairs.filter(pl.col("origin") == "decode").select(key).unique()
-    bare = rows.join(listed, on=key, how="anti", nulls_equal=True)
+    return rows.join(listed, on=key, how=how, nulls_equal=True)
+
+
+def _anywhere(analysis: Analysis) -> str:
+    """Count the affected responses whose sources are those of all ranks: theirs is not known."""
+    number = _read(analysis, "semi")["decode_node"].null_count()
+    if not number:
+        return ""
+    return (
+        f"No log names the decode rank of {count(number, 'affected response')}: whoever ran on any "
+        "before, since its last start, is listed as possible."
+    )
+
+
+def _without(analysis: Analysis) -> str:
+    """Count the affected responses of whose decode pages no source is listed, by what is known."""
+    bare = _read(analysis, "anti")
     nowhere = bare["decode_node"].null_count()
     told = (
         (nowhere, "of a decode rank that no log names"),

@@ -2,9 +2,9 @@
 
 It names everyone who *could* have written the pages, from the rank's last known start to
 the read. It is no model of which pages were reused, so its tier is ``possible`` for everyone,
-and it is never turned into a share or a probability. A request whose rank no log names may
-have run on any, and one of which only the server is known on any rank of it; one whose times
-leave open when it ran, at any moment of these (:mod:`forensics.attribution.moments`).
+and it is never turned into a share or a probability. A request or a response whose rank no log
+names may have been on any, and one of which only the server is known on any rank of it; one whose
+times leave open when it ran, at any moment of these (:mod:`forensics.attribution.moments`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.attribution import moments, ranks
+from forensics.attribution import anywhere, moments, ranks
+from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.moments import OTHER_CLOCK
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
@@ -37,8 +38,6 @@ PAIR_ORDER = (
 )
 PAIRS_AT_ONCE = 500_000
 SECOND = 1_000_000
-START_OFF = 2 * SECOND
-"""Microseconds: lines of a start are a second coarse, and times of requests may be as well."""
 
 
 def residence(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
@@ -72,8 +71,7 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
             shared by whatever ran on it, in scope or not.
 
     Returns:
-        :data:`PAIR_COLUMNS` plus ``attempt``, sorted. Responses of unknown decode rank have
-        no row.
+        :data:`PAIR_COLUMNS` plus ``attempt``, sorted.
     """
     batches = (as_pairs(found, "decode") for found in met(requests))
     return pl.concat([found.sort(PAIR_ORDER, nulls_last=False) for found in batches])
@@ -109,21 +107,22 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
     """
     every = residence(requests, side)
     placed = every.filter(pl.col("node").is_not_null())
-    read = placed.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"last": "read"})
+    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"last": "read"})
     if not read.height:
         yield _nobody(read)
         return
-    read = read.drop("first").with_columns(until=_until("read"))
+    read = read.with_columns(until=_until("read"))
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
-    ran = (_Begun.of(placed, ["node"]), _Begun.of(astray, []))
-    same = ranks.beside(placed["node"])
-    tenants = sum(begun.most_tenants for begun in ran)
+    here, everywhere = _Begun.of(placed, ["node"]), _Begun.of(astray, [])
+    same, starts = ranks.beside(placed["node"]), anywhere.starts(placed)
+    most = here.keys.height if read["node"].null_count() else here.most_tenants
+    tenants = most + everywhere.most_tenants
     for batch in _batches(read, max(1, PAIRS_AT_ONCE // max(tenants, 1))):
-        both = pl.concat([_last(batch, begun, same) for begun in ran]).group_by(
-            "_row", "source_tenant_id"
-        )
-        last = both.agg(pl.col("last_at").max())
-        yield last.join(batch.drop("until", "own_clock", "may_have_run"), on="_row", how="left")
+        asked = anywhere.on_every_rank(batch, starts)
+        both = pl.concat([_last(asked, here, same), _last(batch, everywhere, same)])
+        last = both.group_by("_row", "source_tenant_id").agg(pl.col("last_at").max())
+        told = batch.drop("first", "until", "own_clock", "may_have_run")
+        yield last.join(told, on="_row", how="left")
 
 
 def _batches(read: pl.DataFrame, responses: int) -> list[pl.DataFrame]:
@@ -179,7 +178,7 @@ class _Begun:
 
 
 def _nobody(read: pl.DataFrame) -> pl.DataFrame:
-    kept = read.drop("own_clock", "may_have_run")
+    kept = read.drop("first", "own_clock", "may_have_run")
     return kept.with_columns(
         source_tenant_id=pl.lit(None, dtype=pl.String), last_at=pl.lit(None, dtype=pl.Int64)
     ).clear()
@@ -212,25 +211,26 @@ def _last(read: pl.DataFrame, begun: _Begun, same: pl.DataFrame) -> pl.DataFrame
 def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
     """Count each tenant's requests that ran on a rank before its last affected response."""
     every = residence(requests)
-    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS) & pl.col("node").is_not_null())
-    read = read.with_columns(until=_until("last"))
+    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS)).with_columns(until=_until("last"))
     latest = read["until"].max()
-    spans = read.group_by("node", begin="since").agg(pl.col("until").max())
+    placed = every.filter(pl.col("node").is_not_null())
+    asked = anywhere.on_every_rank(read, anywhere.starts(placed))
+    spans = asked.group_by("node", begin="since").agg(pl.col("until").max())
     within = (pl.col("first") < pl.col("until")) & (pl.col("last") >= pl.col("begin") - START_OFF)
     same = ranks.beside(every["node"])
     spans = spans.join(same, on="node").select("begin", "until", node="rank")
     ran = every.lazy().select("_row", "tenant_id", "node", "first", "last")
     here = ran.join(spans.lazy(), on="node").filter(within).unique("_row").collect()
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
-    anywhere = astray.filter(pl.col("first") < pl.lit(latest, dtype=pl.Int64))
+    elsewhere = astray.filter(pl.col("first") < pl.lit(latest, dtype=pl.Int64))
     return (
-        pl.concat([here.select("tenant_id"), anywhere.select("tenant_id")])
+        pl.concat([here.select("tenant_id"), elsewhere.select("tenant_id")])
         .group_by("tenant_id")
         .agg(pl.len().cast(pl.Int64).alias("requests"))
     )
 
 
 def unattributed(requests: pl.DataFrame) -> int:
-    """Return how many affected responses name no decode rank, so have no sources by one."""
+    """Return how many affected responses name no decode rank, so may have read on any."""
     affected = requests.filter(pl.col("tier").is_in(AFFECTED_TIERS))
     return int(affected["decode_node"].null_count())

@@ -11,6 +11,7 @@ from forensics.attribution.coresidency import as_pairs, residence
 from forensics.attribution.ranks import unranked
 from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
+from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.coverage import Coverage
 from forensics.schema import AFFECTED_TIERS
@@ -39,6 +40,11 @@ class Lost:
         inside = own.filter(pl.col("hour").is_between(stay.since - HOUR, stay.last_read))
         silent = [begin for begin, _ in self.silences.between(stay.since, stay.last_read)]
         return min([*inside["hour"].to_list(), *silent], default=None)
+
+    def anywhere(self) -> int | None:
+        """Return from when on records of any rank are missing."""
+        spans = [begin for begin, _ in self.silences.spans]
+        return min([*self.hours["hour"].to_list(), *spans], default=None)
 
     def concerns(self, stay: Stay) -> bool:
         """Say whether records of a rank are missing since its start."""
@@ -90,7 +96,9 @@ def widened(
 
     Everyone who is known from any log may have, whose pair is not there for another reason.
     """
+    since: list[tuple[str | None, int, int | None]]
     since = [(stay.node, stay.since, missing.since(stay)) for stay in stays]
+    since.append((None, BEGINNING, missing.anywhere()))
     gone = [row for row in since if row[2] is not None]
     empty = pairs.clear()
     if not gone:
@@ -98,7 +106,7 @@ def widened(
     kinds = {"node": pl.String, "since": pl.Int64, "lost": pl.Int64}
     keys = pl.DataFrame(gone, kinds, orient="row")
     read = residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
-    read = read.rename({"last": "read"}).join(keys, on=["node", "since"])
+    read = read.rename({"last": "read"}).join(keys, on=["node", "since"], nulls_equal=True)
     read = read.filter(pl.col("read") >= pl.col("lost"))
     tenants = requests.select(source_tenant_id="tenant_id").drop_nulls().unique()
     every = read.join(tenants, how="cross").with_columns(last_at=pl.col("lost"))

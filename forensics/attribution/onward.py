@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from forensics.attribution import moments
+from forensics.attribution import moments, ranks
 from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
@@ -137,7 +137,8 @@ def _residence(requests: pl.DataFrame) -> pl.DataFrame:
     )
     nowhere = pl.col("decode_node").is_null()
     rows = rows.filter(~(nowhere & (_held_none(names) | flagged("not_disaggregated"))))
-    return pl.concat([rows.select(_KEPT), _any_start(rows).select(_KEPT)])
+    every = pl.concat([rows.select(_KEPT), _any_start(rows).select(_KEPT)])
+    return ranks.with_server(every, "decode_node")
 
 
 def _any_start(rows: pl.DataFrame) -> pl.DataFrame:
@@ -149,13 +150,16 @@ def _any_start(rows: pl.DataFrame) -> pl.DataFrame:
 def _met(rows: pl.DataFrame, writers: pl.DataFrame) -> pl.DataFrame:
     """Return each row with each tenant that may have written where it held pages.
 
-    On its rank, or anywhere where the rank of either is not known.
+    On its rank, or anywhere where the rank of either is not known: on any of its server where that
+    is.
     """
     writers = writers.with_columns(sure=pl.col("tier").is_in(AFFECTED_TIERS[:2]))
-    nowhere = pl.col("decode_node").is_null()
+    nowhere, alone = pl.col("decode_node").is_null(), pl.col("alone")
     placed = writers.filter(~nowhere)
     found = [
         _after(rows.filter(~nowhere), placed, _RANK),
+        _after(rows.filter(alone), placed, ["server"]),
+        _after(rows.filter(~nowhere), placed.filter(alone), ["server"]),
         _after(rows, writers.filter(nowhere), []),
         _after(rows.filter(nowhere), placed, []),
     ]

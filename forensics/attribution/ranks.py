@@ -27,3 +27,18 @@ def unranked(nodes: pl.Series) -> list[str]:
     """Return servers that are named without a rank where ranks of them are named as well."""
     pairs = beside(nodes).filter(pl.col("rank") != pl.col("node"))
     return [node for node in pairs["node"].unique().sort() if server_of(node) == node]
+
+
+def with_server(rows: pl.DataFrame, node: str) -> pl.DataFrame:
+    """Return rows with the ``server`` of their identity, and whether it stands ``alone``.
+
+    Alone is a server of which ranks are named as well: its rank is not known.
+    """
+    known = rows[node].drop_nulls().unique().sort()
+    servers = pl.DataFrame(
+        {node: known, "server": [server_of(name) for name in known]},
+        schema={node: pl.String, "server": pl.String},
+    ).with_columns(alone=pl.col(node).is_in(unranked(known)))
+    return rows.join(servers, on=node, how="left", maintain_order="left").with_columns(
+        pl.col("alone").fill_null(value=False)
+    )

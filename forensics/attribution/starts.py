@@ -1,10 +1,10 @@
 """When a rank's pool was empty for certain: its starts, as far as logs show them.
 
 A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
-another pool or another release, which cannot change without one, or where nothing ran on the rank
-before it. Names and settings are told in many ways, so that another one shows nothing: such a
-record may be of a start all the same, unless a request held pages across it. A start that a
-request outlived was none.
+another pool, another release or, among the same settings, another figure, which cannot change
+without one; or where nothing ran on the rank before it. Names are told in many ways, and what an
+engine resolves is told in other settings, so that these show nothing: such a record may be of a
+start all the same, unless a request held pages across it. A start that a request outlived was none.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ import polars as pl
 
 from forensics import schema
 from forensics.attribution import moments
-from forensics.attribution.coresidency import START_OFF
+from forensics.attribution.anywhere import START_OFF
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
 from forensics.columns import ensure
+from forensics.fields import parted
 from forensics.limits import epoch_nodes
 
 _STARTING = ("start", "ready", "server_pool", "rank_pool")
+_FIGURE = re.compile(r"\d+(?:\.\d+)?")
+"""Not -1, which stands for what is yet to be resolved."""
 _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 TOLERANCE = START_OFF
 
@@ -155,36 +158,55 @@ def _sorted_out(
 
 @dataclass(frozen=True)
 class _Told:
-    """What a record says that no engine changes while it runs: pools by basis, and its release."""
+    """What a record says that no engine changes while it runs.
+
+    Pools by basis, figures of settings by the names of all that are told, and the release.
+    """
 
     pools: dict[str, int]
+    settings: dict[frozenset[str], dict[str, float]]
     page: int
     release: tuple[int, ...]
 
     @classmethod
     def of(cls, row: dict[str, Any]) -> _Told:
         pools = {str(row["pool_basis"]): row["pool_tokens"]} if row["pool_tokens"] else {}
+        config = parted(row["config"])
+        figures = {name: float(text) for name, text in config.items() if _FIGURE.fullmatch(text)}
         release = _RELEASE.match(row["engine_version"] or "")
         numbers = release.group(1).split(".") if release else []
-        return cls(pools, row["page_tokens"] or 1, tuple(int(number) for number in numbers))
+        return cls(
+            pools,
+            {frozenset(config): figures},
+            row["page_tokens"] or 1,
+            tuple(int(number) for number in numbers),
+        )
 
     def with_more(self, later: _Told) -> _Told:
+        """Return what both say, and the later where both do."""
         return _Told(
-            self.pools | later.pools, max(self.page, later.page), later.release or self.release
+            self.pools | later.pools,
+            self.settings | later.settings,
+            max(self.page, later.page),
+            later.release or self.release,
         )
 
     def contradicts(self, later: _Told) -> bool:
-        """Say whether both cannot be of one run.
-
-        A pool may be told in whole pages, and that of a rank or of all ranks together; a release
-        with less of its number or with more behind it.
-        """
-        both = zip(self.release, later.release, strict=False)
-        bases = self.pools.keys() & later.pools.keys()
-        page = max(self.page, later.page)
-        return any(a != b for a, b in both) or any(
-            _apart(self.pools[basis], later.pools[basis]) >= page for basis in bases
+        """Say whether both cannot be of one run."""
+        releases = zip(self.release, later.release, strict=False)  # one may tell less of it
+        figures = (
+            (mine[name], value)
+            for names, mine in self.settings.items()
+            for name, value in later.settings.get(names, {}).items()
+            if name in mine
         )
+        return self._other_pool(later) or any(a != b for a, b in (*releases, *figures))
+
+    def _other_pool(self, later: _Told) -> bool:
+        """A pool may be told in whole pages, and for a rank or for all ranks together."""
+        page = max(self.page, later.page)
+        bases = self.pools.keys() & later.pools.keys()
+        return any(_apart(self.pools[basis], later.pools[basis]) >= page for basis in bases)
 
 
 def _apart(one: int, other: int) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from forensics.attribution import allocators, hops, moments
-from forensics.attribution.coresidency import START_OFF
+from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints, resolution
 from forensics.attribution.refusals import refused
 from forensics.boots import BEGINNING

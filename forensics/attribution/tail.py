@@ -18,18 +18,26 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     """Return one row per response with such a tail and tenant that ran on its prefill rank.
 
     Args:
-        requests: judged requests with ``prefill_since``.
+        requests: judged requests with ``prefill_since``. Where no log names the prefill rank of a
+            response, everyone would be possible by it: these are counted, see
+            :func:`unattributed`.
 
     Returns:
         The columns of the pairs plus ``attempt``; ``pages`` is 0, ``tokens`` the size of the tail.
     """
-    tails = _tails(requests)
-    asked = requests if tails.height else requests.clear()
+    tails = _tails(requests).filter(pl.col("prefill_node").is_not_null())
+    reads = pl.int_range(pl.len()).is_in(tails["_row"].implode())
+    asked = requests.with_columns(tier=pl.when(reads).then("tier"))
     return pl.concat([_pairs(found, tails) for found in met(asked, "prefill")])
 
 
+def unattributed(requests: pl.DataFrame) -> int:
+    """Return how many responses have such a tail of a prefill rank that no log names."""
+    return int(_tails(requests)["prefill_node"].null_count())
+
+
 def _pairs(met_there: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
-    found = met_there.join(tails, on="_row")
+    found = met_there.join(tails.drop("prefill_node"), on="_row")
     rows = as_pairs(found, "prefill").with_columns(pages=pl.lit(0, dtype=pl.Int64))
     return rows.with_columns(tokens=found["tail"])
 
@@ -46,4 +54,4 @@ def _tails(requests: pl.DataFrame) -> pl.DataFrame:
     last = pl.coalesce(computed % page, pl.lit(1))
     tail = pl.min_horizontal(pl.when(last > 0).then(page - last).otherwise(0), asked - computed)
     found = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS) & short.fill_null(value=False))
-    return found.select("_row", tail=tail.cast(pl.Int64)).filter(pl.col("tail") > 0)
+    return found.select("_row", "prefill_node", tail=tail.cast(pl.Int64)).filter(pl.col("tail") > 0)

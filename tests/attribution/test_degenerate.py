@@ -173,6 +173,15 @@ def test_a_stretch_without_requests_in_any_log_widens(tmp_path, requests, lost):
     assert ("probable" in tiers.values()) is not lost
 
 
+def test_a_stretch_without_requests_widens_for_a_response_without_a_rank(tmp_path):
+    reader = {name: value for name, value in LAST.items() if name != "decode_node"}
+    later = hold("later", "04:00:00.5", "04:00:01.5")
+    case = read(tmp_path, STARTED, *busy(hole=range(110, 135)), later, reader)
+    tiers = dict(case.sources.polars().select("source_tenant_id", "tier").iter_rows())
+    assert tiers["of-later"] == "not_assessable"
+    assert tiers["of-b60"] == "possible"
+
+
 def test_more_held_than_the_pool_is_named(tmp_path):
     beside = [hold(f"b{n}", "01:20:00.5", "01:40:00.5") for n in range(6)]
     case = read(tmp_path, POOL, *WRITERS, *beside, READER)

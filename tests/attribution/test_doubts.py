@@ -82,6 +82,24 @@ def test_a_server_without_its_rank_may_be_any_of_its_ranks(read, reader):
     assert {t.tenant_id: t.requests for t in case.exposure().sources} == {"of-w": 1}
 
 
+@pytest.mark.parametrize("nodes", [("d1", "d1/dp0"), ("d1/dp0", "d1")], ids=["wrote", "ran"])
+def test_who_wrote_on_a_server_may_have_written_on_any_of_its_ranks(tmp_path, nodes):
+    """Under a fault that writes, where either side is known by its server alone."""
+    wrote, ran = (hold(name, at, 8) for name, at in (("x", "02:00"), ("y", "02:10")))
+    rows = [
+        wrote | {"decode_node": nodes[0], "transferred_pages": 1},
+        ran | {"decode_node": nodes[1]},
+        hold("k", "01:30", decode_node="d2/dp0") | {"tenant_id": "elsewhere"},
+    ]
+    logs, incident = tmp_path / "logs.ndjson", tmp_path / "incident.toml"
+    logs.write_text("".join(json.dumps(row) + "\n" for row in [*WRITERS[:1], *rows]))
+    incident.write_text('[trigger]\nmechanism = "write"\n')
+    case = forensics.read_logs(logs, incident=incident)
+    found = case.sources.polars().select("request_id", "source_tenant_id").rows()
+    assert ("y", "of-x") in found
+    assert "k" not in dict(found)
+
+
 CHECK = hold("HEALTH_CHECK_1", "00:30", 1, tenant_id=None, http_status=None, decode_prompt_tokens=1)
 BARE = dict.fromkeys(("reserved_at", "released_at", "reserved_pages", "transferred_pages"))
 FAILED = hold("f", "01:30", 8, http_status=503, completion_tokens=0, finish_reason="error", **BARE)

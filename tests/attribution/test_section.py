@@ -26,18 +26,19 @@ def test_ranks_and_responses_are_all_there(section, idle_case):
 
 
 def test_a_response_without_a_source_is_said(tmp_path):
-    """One on a rank on which nobody ran, one of a rank that no log names; then none at all."""
+    """One on a rank on which nobody ran, one of a rank that no log names; then this one alone."""
     row = {"received_at": "2026-09-01T04:00:00Z", "http_status": 200, "completion_tokens": 3}
     row |= {"reserved_pages": 9, "transferred_pages": 1, "tenant_id": "own"}
     lone = json.dumps(row | {"request_id": "x", "decode_node": "d1"})
     astray = json.dumps(row | {"request_id": "y", "received_at": "2026-09-01T05:00:00Z"})
     (tmp_path / "both.ndjson").write_text(f"{lone}\n{astray}\n")
     said = forensics.read_logs(tmp_path / "both.ndjson").exposure().attribution.sentence
-    assert "No source is listed for the decode pages of 2 affected responses: 1 of a d" in said
-    assert "1 of a rank on which no client's request is known to have run before." in said
+    assert "No log names the decode rank of 1 affected response: whoever ran on any before" in said
+    assert "No source is listed for the decode pages of 1 affected response: 1 of a rank on" in said
     (tmp_path / "one.ndjson").write_text(f"{astray}\n")
     said = forensics.read_logs(tmp_path / "one.ndjson").exposure().attribution.sentence
     assert "no affected response with a known decode rank" in said
+    assert "decode pages of 1 affected response: 1 of a decode rank that no log names." in said
 
 
 def test_the_circle_widens_as_one_looks_back(section):

@@ -51,7 +51,7 @@ FULL = {"config": {"quantization": "fp8", "mem_fraction_static": 0.75}, "engine_
         (900, {"config": {"quantization": "fp8"}}),
         (900, {"config": {**FULL["config"], "mem_fraction_static": "0.750"}}),
         (900, {"config": {**FULL["config"], "quantization": "w8a8_fp8"}}),
-        (900, {"config": {**FULL["config"], "mem_fraction_static": 0.8}}),
+        (900, {"config": {"mem_fraction_static": 0.8, "tp_size": 8}}),
         (900, {"model_version": "zai-org/GLM-5.3", "context_tokens": 131_072}),
         (900, {"engine_version": "v0.5.19.post1+cu129"}),
         (950, {"pool_basis": "declared"}),
@@ -75,12 +75,19 @@ def test_what_is_only_told_in_another_way_is_no_start(tmp_path, pool, told):
     assert sources(tmp_path, first, OLD, again, NEW, READER) == ["new", "old"]
 
 
-def test_another_release_is_a_start_though_a_shorter_record_stands_between(tmp_path):
-    other = {"engine_version": "0.5.20"}
+def test_a_changed_setting_is_a_start(tmp_path):
+    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
+    lines = (start("00:00:00", 900, **FULL), OLD, start("02:00:00", 900, **other), NEW, READER)
+    assert sources(tmp_path, *lines) == ["new"]
+
+
+def test_another_release_or_figure_is_a_start_though_a_shorter_record_stands_between(tmp_path):
     lines = (start("00:00:00", 900, **FULL), OLD, start("01:30:00", 900), NEW, READER)
     assert sources(tmp_path, *lines) == ["new", "old"]
-    again = start("02:00:00", 900, **FULL | other)
-    assert sources(tmp_path, *lines[:3], again, *lines[3:]) == ["new"]
+    for other in ({"engine_version": "0.5.20"}, {"config": {"mem_fraction_static": 0.8}}):
+        changed = FULL | {"config": {**FULL["config"], **other.pop("config", {})}} | other
+        again = start("02:00:00", 900, **changed)
+        assert sources(tmp_path, *lines[:3], again, *lines[3:]) == ["new"]
 
 
 @pytest.mark.parametrize("held", [False, True])
@@ -123,6 +130,20 @@ def test_a_request_without_a_rank_may_have_run_on_any(tmp_path):
     del later["decode_node"]
     lines = (start("00:00:00", 900), NEW, astray, later, READER)
     assert sources(tmp_path, *lines) == ["astray", "new"]
+
+
+def test_a_response_without_a_rank_may_have_read_on_any_since_its_last_start(tmp_path):
+    other, later = (record("c", "other", at, decode_node="d2") for at in ("03:10:00", "05:00:00"))
+    reader = {name: value for name, value in READER.items() if name != "decode_node"}
+    starts = (start("00:00:00", 900), start("02:00:00", 950))
+    lines = (*starts, OLD, NEW, other, later | {"request_id": "l", "tenant_id": "later"}, reader)
+    assert sources(tmp_path, *lines) == ["new", "other"]
+    case = forensics.read_logs(tmp_path / "logs.ndjson")
+    assert {tenant.tenant_id: tenant.requests for tenant in case.exposure().sources} == {
+        "new": 1,
+        "other": 1,
+    }
+    assert "decode_rank_unknown" in {limit.code for limit in case.exposure().limitations}
 
 
 def test_a_request_that_was_refused_at_the_door_ran_nowhere(tmp_path):
