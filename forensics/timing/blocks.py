@@ -140,11 +140,12 @@ def _split(
     for number, part in enumerate(tuple(parts)):
         own = np.flatnonzero(place == number) if part in layer else place[:0]
         for span in layer.get(part, ()):
-            moved[own[_within(minute[own], span)]] = len(parts)
+            moved[own[within(minute[own], span)]] = len(parts)
             parts.append(Part(part.group, (*part.spans, span)))
     return parts, moved
 
 
-def _within(minute: Integers, span: Span) -> Flags:
-    within: Flags = minute >= (0 if span.first is None else span.first)
-    return within if span.last is None else within & (minute <= span.last)
+def within(minute: Integers, span: Span) -> Flags:
+    """Say which minutes are within a span."""
+    found: Flags = minute >= (0 if span.first is None else span.first)
+    return found if span.last is None else found & (minute <= span.last)

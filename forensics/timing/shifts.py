@@ -9,12 +9,13 @@ Nothing is asked of prompts over the limit, since what is looked for is among th
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 import numpy as np
 
 from forensics.timing.bins import Integers
-from forensics.timing.blocks import Block, Flags, Part, Span, Spans
-from forensics.timing.counts import Counter, runs, spans
+from forensics.timing.blocks import Block, Flags, Part, Span, Spans, within
+from forensics.timing.counts import Counter, merged, runs, spans
 from forensics.timing.fit import Array
 from forensics.timing.widths import FACTOR
 
@@ -34,8 +35,13 @@ _QUICK = 3
 """Those of short prompts weigh so much, since some wait for no other prompt anywhere."""
 _LEAST = 50
 """What speaks for a shift has to outweigh what speaks against it by so much."""
+_LAST = 20
+"""By so much where all that a node logged before or after it is of one pace, and all within of
+another: a change just before the end of a log leaves few to tell it by."""
 _DAY = 24 * 60
 """Slow times that last less are those of a slow node, and shown as such."""
+Counts: TypeAlias = tuple[Integers, Integers, Integers]
+"""Minutes, kinds, and how many times there are of each."""
 _KINDS = 8
 _TOO_FAST, _FAST, _SAME, _SLOW, _BETWEEN, _SHORT_TOO_FAST, _SHORT_FAST, _SHORT = range(_KINDS)
 
@@ -72,7 +78,48 @@ class Shifts:
             spans = tuple(_spans(minute[own], kind[own], number[own]))
             if spans:
                 found[parts[one]] = spans
-        return found
+        return found | _of_pools(parts, group, (minute, kind, number), set(found))
+
+
+def _of_pools(parts: list[Part], group: Integers, counts: Counts, known: set[Part]) -> Spans:
+    """Return the spans in which all parts of a pool shifted together, few of each.
+
+    They are of each part with none of its own that has nothing to say against them.
+    """
+    found: Spans = {}
+    pools: dict[object, list[int]] = {}
+    for number, part in enumerate(parts):
+        pools.setdefault(part.pool, []).append(number)
+    for members in pools.values():
+        left = [one for one in members if parts[one] not in known]
+        if len(members) < 2 or not left:
+            continue
+        spans = tuple(_spans(*_summed(group, counts, members)))
+        for one in left:
+            own = tuple(part[group == one] for part in counts)
+            agreed = tuple(span for span in spans if _agrees(own, span))
+            if agreed:
+                found[parts[one]] = agreed
+    return found
+
+
+def _summed(group: Integers, counts: Counts, members: list[int]) -> Counts:
+    """Return the counts of some groups as those of one, by minute and kind."""
+    own = np.isin(group, members)
+    minute, kind, number = (part[own] for part in counts)
+    keys, number = merged(minute * _KINDS + kind, number)
+    return keys // _KINDS, keys % _KINDS, number
+
+
+def _agrees(own: Counts, span: Span) -> bool:
+    """Say whether a part has any row within a span, and no more at its old pace than at the new."""
+    minute, kind, number = own
+    place = within(minute, span)
+    if not place.any():
+        return False
+    counts = np.bincount(kind[place], number[place], _KINDS)
+    quick, slow = counts[_TOO_FAST] * _STRONG + counts[_FAST], counts[_SLOW]
+    return bool((quick if span.side < 0 else slow) >= counts[_SAME] * _AGAINST)
 
 
 def _kind(ms: Array, curve: Array, fixed: Array, lone: Array) -> Integers:
@@ -109,9 +156,20 @@ def _spans(minute: Integers, kind: Integers, number: Integers) -> Iterator[Span]
     # Short prompts count on both sides: some are quick at any pace, since they wait for no other.
     # Where only what a token costs is another, they take the same, and the long ones say it.
     brief = short_too_fast * _QUICK + short_fast - short * _AGAINST * _QUICK
-    every = heaviest(scores + brief, _LEAST)
-    for start, end in every or heaviest(scores, _LEAST):
-        yield _reaching(minutes, start, end, (slow + same + between > 0) & (quick == 0))
+    other = (slow + same + between > 0) & (quick == 0)
+    every = _enough(scores + brief, other)
+    for start, end in every or _enough(scores, other):
+        yield _reaching(minutes, start, end, other)
+
+
+def _enough(scores: Integers, other: Flags) -> list[tuple[int, int]]:
+    """Return the places that weigh enough: less will do where all others lie on one side."""
+    found = heaviest(scores, _LAST)
+    return [
+        (start, end)
+        for start, end in found
+        if scores[start : end + 1].sum() >= _LEAST or other[:start].any() != other[end + 1 :].any()
+    ]
 
 
 def _open(minutes: Integers, start: int, end: int, other: Flags) -> Span:

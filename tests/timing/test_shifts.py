@@ -69,6 +69,22 @@ def test_too_few_at_another_pace_are_not_tested(honest, scored):
     assert "21 ran at another pace than the node's" in next(blind.sentences(timing))
 
 
+@pytest.mark.parametrize(
+    "shift",
+    [(0.992, 1 / 10, EVERY, 0.0), (0.99, 1 / 5, EVERY, 0.0), (0.992, 1 / 10, NODE, 0.0)],
+    ids=["the fleet", "the fleet, less", "one node"],
+)
+def test_a_change_just_before_the_end_makes_nobody_too_fast(honest, scored, shift):
+    """All of a node or a fleet changed, and few are left to tell it by: prompts over or below."""
+    rows = with_leaks(honest(), *shift)
+    found, timing = scored(rows)
+    late = pl.col("handoff") >= shift[0] * rows.height
+    assert found.filter(late & ~pl.col("leak"))["timing_fast"].fill_null(value=False).sum() == 0
+    assert timing.paces.height == (2 if shift[2] is EVERY else 1)
+    before = found.filter(~late)
+    assert before["timing_fast"].fill_null(value=False).to_list() == before["leak"].to_list()
+
+
 def test_short_prompts_that_wait_for_others_or_not_are_no_shift(honest, scored):
     """Where most batches are shared, one alone takes a tenth of what is usual for short ones."""
     rng = np.random.default_rng(5)
