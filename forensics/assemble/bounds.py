@@ -80,8 +80,19 @@ def _said(results: Results) -> str:
         f"Version {results.version} was validated on {results.seeds} seeded incidents (seeds "
         f"{results.first_seed} to {last}), each judged from what five ways of keeping logs leave. "
         "Intervals are of 95 %, two-sided (Clopper-Pearson); they hold for incidents like these, "
-        "which all have one fault, and seeded incidents are no real ones."
+        "which all have one fault, and seeded incidents are no real ones." + _blind(results)
     )
+
+
+def _blind(results: Results) -> str:
+    """Say that recall bounds no count where nothing that was seeded was found for sure."""
+    for one in results.situations:
+        if one.name == ALL_LOGS and not one.sure.found:
+            return (
+                f" With all logs it found none of {one.sure.of:,} affected responses for sure: "
+                "how many it missed here is bounded by nothing."
+            )
+    return ""
 
 
 def _rate(one: Situation) -> doc.ErrorRate:

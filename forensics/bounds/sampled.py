@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from forensics.bounds.statistical import kept_at_rate
+from forensics.bounds.statistical import kept_at_rate, kept_at_small_rate
 from forensics.exposure import StatisticalBound
+
+SMALL = 0.1
+"""Up to this rate a count of what was logged is as good as Poisson."""
 
 
 def sampled(certain: int, rate: float) -> list[StatisticalBound]:
@@ -23,8 +26,24 @@ def sampled(certain: int, rate: float) -> list[StatisticalBound]:
         f"({found.level:.0%}, {found.sided}, {found.method}); if large requests were logged less "
         "often than others, it could be more."
     )
+    bound = StatisticalBound(
+        certain, high, point, found.level, found.sided, found.method, found.assumption, sentence
+    )
+    return [bound, *_both_sides(certain, rate)]
+
+
+def _both_sides(certain: int, rate: float) -> list[StatisticalBound]:
+    """Return how few and how many there can have been, where the share is small."""
+    if rate > SMALL:
+        return []
+    found = kept_at_small_rate(certain, rate)
+    low, high, point = int(found.low or 0), int(found.high or 0), int(found.point or 0)
+    sentence = (
+        f"To both sides, between {low:,} and {high:,} ({found.level:.0%}, {found.sided}, "
+        f"{found.method}), if {found.assumption}."
+    )
     return [
         StatisticalBound(
-            certain, high, point, found.level, found.sided, found.method, found.assumption, sentence
+            low, high, point, found.level, found.sided, found.method, found.assumption, sentence
         )
     ]

@@ -7,10 +7,11 @@ out and crash engines more often than others. The arithmetic bound leads for tha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import ceil, log, sqrt
 from typing import Literal
 
 from forensics.bounds.binomial import at_most, exact_limits, largest, none_among
+from forensics.bounds.poisson import mean_limits
 
 LEVEL = 0.95
 _FEW = 1e-12
@@ -50,6 +51,23 @@ def kept_at_rate(seen: int, rate: float, level: float = LEVEL) -> Estimate:
     high = largest(lambda total: at_most(seen, total, rate) > 1 - level, seen)
     return Estimate(
         "binomial inversion", seen, high, round(seen / rate), level, "one-sided", _ALIKE
+    )
+
+
+def kept_at_small_rate(seen: int, rate: float, level: float = LEVEL) -> Estimate:
+    """How many there were to both sides, of which ``seen`` are left of a small share ``rate``.
+
+    The limits of a Poisson mean (quantiles of chi-square) over the rate.
+
+    Raises:
+        ValueError: the rate is no share above 0.
+    """
+    if not 0 < rate <= 1:
+        raise ValueError("a rate lies above 0 and is at most 1")
+    low, high = (limit / rate for limit in mean_limits(seen, level))
+    least = max(seen, ceil(low - _FEW))
+    return Estimate(
+        "Poisson scaling", least, int(high + _FEW), round(seen / rate), level, "two-sided", _ALIKE
     )
 
 
@@ -121,17 +139,17 @@ def imperfect_detector(count: int, found: int, seeded: int, level: float = LEVEL
 def missed_all(found: int, seeded: int, level: float = LEVEL) -> Estimate:
     """How many there may be where a detector found none, and ``found`` of ``seeded`` known cases.
 
-    The largest number that the detector misses whole with a probability above ``1 - level``, at
-    the lower limit of its recall.
+    The largest number that the detector misses whole, at the lower limit of its recall. Recall and
+    luck may both be off: each gets half of ``1 - level``.
 
     Raises:
         ValueError: no case was seeded, or none of them was found.
     """
     _positive(seeded)
-    recall = exact_limits(found, seeded, 1 - 2 * (1 - level))[0]
+    recall = exact_limits(found, seeded, level)[0]
     if not recall:
         raise ValueError("a detector that found no seeded case bounds nothing")
-    high = largest(lambda total: at_most(0, total, recall) > 1 - level, 0)
+    high = largest(lambda total: at_most(0, total, recall) > (1 - level) / 2, 0)
     assumed = "seeded cases resemble real ones, and each is found or missed by itself"
     return Estimate("recall on seeded cases", 0, high, 0, level, "one-sided", assumed)
 

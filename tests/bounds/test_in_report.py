@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import forensics
+from forensics.bounds.sampled import sampled
 
 CaseOf = Callable[..., forensics.Case]
 
@@ -44,9 +45,16 @@ def test_no_affected_request_has_no_worst_hour(case_of: CaseOf) -> None:
 def test_a_sample_is_scaled_with_its_assumption(case_of: CaseOf) -> None:
     whole = case_of(*ROWS).exposure().headline.further_bounds
     assert "binomial inversion" not in {bound.method for bound in whole}
-    sampled = case_of(*ROWS, incident="[logs]\nsampling_rate = 0.5").exposure()
-    found = sampled.headline.further_bounds
+    small = case_of(*ROWS, incident="[logs]\nsampling_rate = 0.5").exposure()
+    found = small.headline.further_bounds
     (bound,) = [bound for bound in found if bound.method == "binomial inversion"]
     assert (bound.low, bound.point, bound.high) == (3, 6, 12)
     for said in ("95%", "one-sided", "nothing to do with", "it could be more"):
         assert said in bound.sentence
+
+
+def test_of_a_small_sample_both_limits_are_told() -> None:
+    one, both = sampled(10, 0.01)
+    assert (one.low, one.sided, both.sided) == (10, "one-sided", "two-sided")
+    assert "between 480 and 1,839 (95%, two-sided, Poisson scaling)" in both.sentence
+    assert len(sampled(10, 0.5)) == 1

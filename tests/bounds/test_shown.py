@@ -7,10 +7,13 @@ import polars as pl
 import pytest
 
 import forensics
+from forensics._version import __version__
+from forensics.assemble import bounds
 from forensics.bounds.clustered import clustered, correlation
 from forensics.bounds.detector import detector
 from forensics.bounds.lost import lost
 from forensics.bounds.none_found import none_found
+from forensics.validation.results import Interval, Results, Situation
 
 CaseOf = Callable[..., forensics.Case]
 
@@ -75,9 +78,19 @@ def test_recall_on_seeded_incidents() -> None:
     for said in ("Version 1.2.3", "20 of 20", "seeded cases resemble real ones", "180", "95%"):
         assert said in bound.sentence
     (none,) = detector(0, 20, 20, "1")
-    assert (none.low, none.high, none.point) == (0, 1, 0)
-    assert "none was found of at the most 1 (95%, one-sided" in none.sentence
+    assert (none.low, none.high, none.point) == (0, 2, 0)
+    assert "none was found of at the most 2 (95%, one-sided" in none.sentence
     assert detector(5, 0, 20, "1") == []
+
+
+def test_a_validation_that_found_nothing_is_said_to_bound_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    none = Interval(0, 20, 0.0, 0.17)
+    one = Situation(bounds.ALL_LOGS, 1, 20, none, none, none, none, 0)
+    results = Results(__version__, 1, 1, [one])
+    monkeypatch.setattr(bounds, "stored", lambda: results)
+    assert "found none of 20 affected responses" in (bounds.error_rates().sentence or "")
 
 
 def test_hours_are_only_counted_where_some_are_missing_and_some_are_left() -> None:

@@ -9,6 +9,7 @@ from forensics.bounds.statistical import (
     effective,
     imperfect_detector,
     kept_at_rate,
+    kept_at_small_rate,
     missed_all,
     none_in_review,
     none_in_sample,
@@ -26,6 +27,14 @@ def test_what_was_there_before_a_share_was_lost(seen, rate, point, high):
     found = kept_at_rate(seen, rate)
     assert (found.low, found.point, found.high) == (seen, point, high)
     assert binomial.at_most(seen, high, rate) > 0.05 >= binomial.at_most(seen, high + 1, rate)
+
+
+def test_both_limits_of_what_a_small_share_was_kept_of():
+    found = kept_at_small_rate(10, 0.01)
+    assert (found.low, found.point, found.high) == (480, 1_000, 1_839)
+    none = kept_at_small_rate(0, 0.01)
+    assert (none.low, none.point, none.high, none.sided) == (0, 0, 368, "two-sided")
+    assert kept_at_small_rate(7, 1).low == 7, "no fewer than were seen"
 
 
 def test_nothing_is_added_where_all_was_kept():
@@ -54,7 +63,7 @@ def test_a_detector_that_may_miss():
     assert imperfect_detector(155, 18, 20).high > 180
     with pytest.raises(ValueError, match="no seeded case"):
         imperfect_detector(155, 0, 20)
-    assert [missed_all(found, 20).high for found in (20, 10)] == [1, 8]
+    assert [missed_all(found, 20).high for found in (20, 10)] == [2, 11]
     with pytest.raises(ValueError, match="bounds nothing"):
         missed_all(0, 20)
 
@@ -76,6 +85,7 @@ def test_requests_of_few_tenants_are_worth_fewer():
     [
         lambda: kept_at_rate(3, 0),
         lambda: kept_at_rate(3, 1.2),
+        lambda: kept_at_small_rate(3, 0),
         lambda: none_in_review(0),
         lambda: none_in_sample(5, 6),
         lambda: share(3, 2),
