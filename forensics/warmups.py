@@ -47,23 +47,29 @@ def of_warm_up(frame: pl.DataFrame, epochs: pl.DataFrame) -> Marks:
 
     Args:
         frame: records with ``transfer_id`` and ``received_at``.
-        epochs: capacity epochs: whose rooms are those of SGLang, and when it started.
+        epochs: capacity epochs: whose rooms are those of another engine, and when it started.
     """
     nobody = pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
-    engines = epochs.filter(pl.col("engine") == "sglang")
     columns = [n for n in ("decode_node", "prefill_node", "source_node") if n in frame.columns]
-    if not engines.height or not columns:
+    if not columns:
         return Marks(nobody, nobody)
     server = pl.coalesce(columns).str.replace(_SERVER, "")
-    servers = engines["node"].str.replace(_SERVER, "").drop_nulls().unique().implode()
-    small = _small_room(frame["transfer_id"]) & server.is_in(servers) & of_size(frame, TOKENS)
-    mask = frame.select(small.fill_null(value=False)).to_series()
-    if not mask.any():
+    small = frame.lazy().with_row_index("_row").filter(of_size(frame, TOKENS))
+    rows = small.with_columns(server=server).filter(_may_be_sglang(epochs)).collect()
+    rows = rows.filter(_small_room(rows["transfer_id"]).fill_null(value=False)).sort("_row")
+    if not rows.height:
         return Marks(nobody, nobody)
-    rows = frame.with_row_index("_row").filter(mask).with_columns(server=server)
+    engines = epochs.filter(pl.col("engine") == "sglang")
     starts, certain = _by_time(rows, _starts(engines))
     told = pl.concat([starts, _by_form(rows, starts, engines)]).unique()
     return Marks(_marked(nobody, told), _marked(nobody, certain))
+
+
+def _may_be_sglang(epochs: pl.DataFrame) -> pl.Expr:
+    """Say which servers are SGLang's as far as it is known: nothing says that it is another."""
+    others = epochs.filter(pl.col("engine").is_not_null() & (pl.col("engine") != "sglang"))
+    servers = others["node"].str.replace(_SERVER, "").drop_nulls().unique()
+    return pl.col("server").is_not_null() & ~pl.col("server").is_in(servers.implode())
 
 
 def _marked(nobody: pl.Series, rows: pl.Series) -> pl.Series:

@@ -85,18 +85,22 @@ def test_a_clients_room_leaves_the_warm_ups_of_that_room_alone(node_logs: NodeLo
     assert left(case) == [f"prefill-3-{READY + 60}"]
 
 
+@pytest.mark.parametrize("engine", ["sglang", "vllm", None])
 @pytest.mark.parametrize(("made", "requests"), [(8, 0), (5, 2)])
 def test_where_no_start_is_logged_the_form_alone_tells(
-    case_of: CaseOf, made: int, requests: int
+    case_of: CaseOf, made: int, requests: int, engine: str | None
 ) -> None:
+    """Nor does it where the logs hold nothing of what was started: but another engine's may be."""
     told = {"transfer_id": "3", "received_at": "2026-09-01T12:00:00Z"}
     records = [
         {"hop": "prefill", "request_id": "p", "prefill_node": "n-01", "prefill_prompt_tokens": 4},
         {"hop": "decode", "request_id": "d", "decode_node": "d-01", "decode_prompt_tokens": 4,
          "completion_tokens": made},
     ]  # fmt: skip
-    engines = [ENGINE, ENGINE | {"node": "d-01", "role": "decode"}]
-    case = case_of(*engines, *(record | told for record in records))
+    engines = [ENGINE | {"engine": engine}, ENGINE | {"engine": engine, "node": "d-01"}]
+    started = [engines[0], engines[1] | {"role": "decode"}] if engine else []
+    case = case_of(*started, *(record | told for record in records))
+    requests = 2 if engine == "vllm" else requests
     assert case.exposure().read[0].ignored.get("probe or warm-up", 0) == 2 - requests
     assert case.requests.polars().height == min(requests, 1)
     alone: dict[str, Any] = records[0] | told
