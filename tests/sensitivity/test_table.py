@@ -54,6 +54,20 @@ def test_a_window_is_judged_as_if_it_had_been_stated(case: forensics.Case, tmp_p
     assert every.tiers == counts(forensics.read_logs(logs, incident=tmp_path / "none.toml"))
 
 
+@pytest.mark.parametrize(
+    ("way", "start", "end"), [("earlier", "09:05", "12:05"), ("later", "08:55", "11:55")]
+)
+def test_times_of_all_requests_move_as_the_window_would_the_other_way(
+    case: forensics.Case, tmp_path: Path, way: str, start: str, end: str
+) -> None:
+    """The engines' starts lie hours before, so that nothing but the window's edges tells."""
+    (tmp_path / "moved.toml").write_text(WINDOW.replace("09:00", start).replace("12:00", end))
+    logs = Path(case.run.arguments["logs"][0])
+    stated = forensics.read_logs(logs, incident=tmp_path / "moved.toml")
+    row = named(case, f"the times of requests 5 min {way}")
+    assert row.tiers == counts(stated)
+
+
 def named(case: forensics.Case, name: str) -> Outcome:
     (row,) = [row for row in table(stand(case)) if row.name == name]
     return row
