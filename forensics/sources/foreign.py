@@ -18,9 +18,10 @@ from forensics.sources.blocks import Block
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
+from forensics.sources.spreads import together
 from forensics.sources.wrappers.stack import Stack
 
-_MAY = r'\d\d:\d\d:\d\d|\{"|=|\[TensorRT-LLM\]|^"?[\w.-]+"?(?:,"?[\w. -]+"?)+\s*$'
+_MAY = r'\d\d:\d\d:\d\d|\{\s*"|=|\[TensorRT-LLM\]|^"?[\w.-]+"?(?:,"?[\w. ()-]+"?)+\s*$'
 """What a line of any format holds: a time, a record, a value with its name, or names of columns."""
 _NAMED = r'[A-Za-z_][\w.-]*(?:=|\\*"\s*:)'
 _LOOK = 100
@@ -30,6 +31,8 @@ _TRIES = 3
 _MOST = 1_000
 """Looks at one file: what is left then is unreadable, since it may hold anything."""
 _AT_ONCE = 200
+_DOCUMENT = {"text": pl.String(), "line": pl.Int64(), "whole": pl.Boolean()}
+_BROKEN_OFF = "JSON over several lines that breaks off, and may be of another format"
 _TOO_MANY = "line that may be of another format: too many kinds of such lines to look at each"
 
 
@@ -53,15 +56,27 @@ class Foreign:
 
     def __call__(self, texts: pl.Series, numbers: pl.Series) -> list[Unread]:
         """Return the lines that another format's reader would take something of."""
-        may = texts.str.contains_any(self._words) & texts.str.contains(_MAY)
-        may = may.fill_null(value=False)
-        if not may.any():
-            return []
-        rows = pl.DataFrame({"text": texts.filter(may), "line": numbers.filter(may)})
+        lines = pl.DataFrame({"text": texts, "line": numbers})
+        spread, broken = self._spread(lines)
+        rows = pl.concat([lines, spread]).filter(
+            self._may("text") & pl.col("text").str.contains(_MAY)
+        )
         rows = rows.with_columns(_shape(), _held(self._words))
         alike = rows.partition_by("shape", "held", as_dict=True, maintain_order=True)
         found = [one for look, some in alike.items() for one in self._alike(look, some)]
-        return sorted(found, key=lambda one: one.line or 0)
+        each = {one.line: one for one in (*broken, *found)}
+        return sorted(each.values(), key=lambda one: one.line or 0)
+
+    def _may(self, name: str) -> pl.Expr:
+        return pl.col(name).str.contains_any(self._words)
+
+    def _spread(self, lines: pl.DataFrame) -> tuple[pl.DataFrame, list[Unread]]:
+        """Return documents that are spread over lines, each as one, and those that break off."""
+        found = pl.DataFrame(list(together(lines)), schema=_DOCUMENT, orient="row")
+        found = found.filter(self._may("text"))
+        broken = found.filter(~pl.col("whole"))["line"]
+        whole = found.filter("whole").select("text", pl.col("line").cast(lines["line"].dtype))
+        return whole, [Unread(line, None, _BROKEN_OFF) for line in broken]
 
     def _alike(self, look: tuple[int, int], rows: pl.DataFrame) -> list[Unread]:
         """Return those of some lines that look alike and hold the same words and names."""
@@ -106,7 +121,7 @@ def _held(words: list[str]) -> pl.Expr:
 
 def _touched(parts: list[Parsed], rows: pl.DataFrame) -> list[int]:
     """Return the lines that something was taken of, or could not be."""
-    if not any(part.read for part in parts):
+    if all(part.read == part.ignored["header"] for part in parts):
         return rows["line"].to_list()  # names of columns, without a row
     lines = {unread.line for part in parts for unread in part.unread}
     for part in parts:

@@ -1,5 +1,6 @@
 """Lines of another format in a log are found wherever they stand, or counted as unread."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -49,6 +50,28 @@ def test_a_record_behind_many_lines_of_its_shape_is_found(look):
     quiet = [told(look, *[other] * 300) for _ in range(9)]
     assert not any(quiet)
     assert told(look, other, RECORD) == [2]
+
+
+SPREAD = json.dumps([json.loads(JSON)], indent=2).split("\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["x", *SPREAD, "y"], [2]),
+        (["{", '"a": 1', "}", *SPREAD], [4]),
+        (SPREAD[1:-1], [1]),
+        (SPREAD[:-1], [1]),
+        (["{", '"a": 1', "}"], []),
+    ],
+)
+def test_a_record_that_is_spread_over_lines_is_unread(look, lines, found):
+    assert told(look, *lines) == found
+
+
+def test_the_header_of_a_table_is_unread_whatever_its_columns_are_called(look):
+    header = (DATA / "other" / "rank_0_send.csv").read_text().split("\n", 1)[0]
+    assert told(look, header) == [1]
 
 
 def test_one_of_more_kinds_than_are_looked_at_is_unread(look, monkeypatch):
