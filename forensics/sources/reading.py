@@ -29,7 +29,6 @@ from forensics.sources.foreign import Foreign
 from forensics.sources.layout import PART
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Reasons, Unread
-from forensics.sources.wrappers.stack import Stack
 
 PART_ROWS = 65_536
 ARCHIVE = "archive"
@@ -164,6 +163,7 @@ def _read_file(source: Input, shard: Shard, reading: Reading, progress: Progress
             _drain(opened, facts)
             facts.sha256, facts.size = opened.sha256, opened.bytes_read
         _read_others(source, others, context, shard, _Sink(facts, rows, reading, progress))
+        _settle(facts)
     except OSError as error:
         facts.read += 1
         facts.unread.append(Unread(None, None, f"cannot be read: {error.strerror}"))
@@ -230,7 +230,7 @@ def _read_opened(
         if found.format is not None:
             _read_format(found.format, found, context, sink)
         elif found.stack.stream is not None:
-            _pass_over(found.stack, facts)
+            _pass_over(found, facts)
     except DamagedStreamError as error:
         if sink.first:
             facts.read += 1
@@ -268,11 +268,24 @@ def _read_format(
         raise source.damage
 
 
-def _pass_over(stack: Stack, facts: FileFacts) -> None:
+def _pass_over(found: registry.Detected, facts: FileFacts) -> None:
     """Count the lines of a pod that are in no known format: a sidecar's, mostly."""
-    lines = sum(len(block.ends) for block in stack.source.blocks())
+    lines = sum(len(block.ends) for block in found.stack.source.blocks())
     facts.read += lines
-    facts.ignored["line of a pod in no known format"] += lines
+    facts.ignored[_SIDECAR] += lines
+    facts.shape = facts.shape or found.shape
+
+
+_SIDECAR = "line of a pod in no known format"
+
+
+def _settle(facts: FileFacts) -> None:
+    """Where no pod's lines are in a known format, none is a sidecar's: the file is not read."""
+    if facts.format is not None:
+        facts.shape = ""
+    elif lines := facts.ignored.pop(_SIDECAR, 0):
+        facts.read += 1 - lines
+        facts.unread.append(Unread(None, None, "no known format"))
 
 
 def _tell(facts: FileFacts, name: str, reason: str) -> None:

@@ -268,6 +268,22 @@ def test_the_lines_of_a_pod_that_is_no_engine_are_counted(read):
         assert (seen.facts.read, seen.facts.format) == (len(LINES) + 3, "sglang")
 
 
+@pytest.mark.parametrize("outer", ["engine-1  | {}", "[pod/engine-1/c] {}"])
+@pytest.mark.parametrize(
+    "inner", ["{} stdout F {}", '{} {{job="x"}} {}', "{} h app[7]: {}", "{} {}"]
+)
+def test_a_moment_behind_a_prefix_may_be_another_prefix(read, outer, inner):
+    lines = [outer.format(inner.format(rfc(n), line)) for n, line in enumerate(LINES)]
+    assert read("\n".join(lines), "x.log").facts.kept == 6
+
+
+def test_where_no_pods_lines_are_in_a_known_format_the_file_is_not_read(read):
+    seen = read("".join(f"{name}  | CANARY is here\n" for name in "aab"), "x.log")
+    assert dict(seen.reasons) == {"no known format": 1}
+    assert seen.facts.shape
+    assert not seen.facts.ignored
+
+
 def test_more_pods_than_a_file_may_hold_are_counted_as_unreadable(read, monkeypatch):
     monkeypatch.setattr(reading, "MOST_STREAMS", 1)
     seen = read(loki(("a", "b", "c")), "export.json")

@@ -99,9 +99,15 @@ def _form(
 
 _STAMPED = re.compile(
     rb"(?:\x1b\[[0-9;]*m)*(?:\([^()]{1,80}\) ?)*"
-    rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z]{4,8} \d\d-\d\d \d\d:|\[[0-9a-f-]{36}\]|\{\")"
+    rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z]{4,8} \d\d-\d\d \d\d:|\[[0-9a-f-]{36}\]|\{\""
+    rb"|<\d{1,3}>|\[pod/|[a-z0-9][\w.-]*\s+\| )"
 )
-"""What engines begin a line with: a stamp of their own, or a record."""
+"""What engines begin a line with: a stamp of their own, or a record; and other prefixes."""
+_OWN_AT = (
+    rb"(?:" + _AT + rb" (?!(?:stdout|stderr) [PF](?:[: ]|$)|\{\w+=|"
+    rb"[\w.-]+ [\w./@-]{1,80}\[\d+\]: ))?"
+)
+"""A moment of this prefix: one that another prefix begins with is left to that."""
 
 
 FORMS = (
@@ -113,8 +119,11 @@ FORMS = (
     _form(
         "kubectl",
         "kubectl logs --prefix",
-        rb"(?:(?P<first>" + _MOMENT + rb") )?\[pod/(?P<stream>[^/\]\s]+)/[^\]\s]+\] "
-        rb"(?:" + _AT + rb" )?(?P<line>.*)",
+        rb"(?:(?P<first>"
+        + _MOMENT
+        + rb") )?\[pod/(?P<stream>[^/\]\s]+)/[^\]\s]+\] "
+        + _OWN_AT
+        + rb"(?P<line>.*)",
     ),
     _form(
         "syslog",
@@ -138,7 +147,7 @@ FORMS = (
     _form(
         "compose",
         "docker compose logs",
-        rb"(?P<stream>[a-z0-9][\w.-]*)\s+\| (?:" + _AT + rb" )?(?P<line>.*)",
+        rb"(?P<stream>[a-z0-9][\w.-]*)\s+\| " + _OWN_AT + rb"(?P<line>.*)",
         weak=True,
     ),
     _form(
