@@ -33,6 +33,8 @@ TOO_LONG = f"line longer than {LONGEST_LINE >> 20} MiB"
 _BOM = b"\xef\xbb\xbf"
 _MAGIC_BYTES = 8
 _LINE_FEED = 10
+_MARKS = 0xCF
+"""Takes a colon for a line feed: both are found in one go."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,21 @@ class Block:
         feeds = (data[at : at + READ_BYTES] == _LINE_FEED for at in begins)
         found = [np.flatnonzero(feed) + at for at, feed in zip(begins, feeds, strict=True)]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    @cached_property
+    def marks(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where line feeds and colons are, and which it is; some other bytes are among them.
+
+        Both in one go, which gives :attr:`ends` for next to nothing.
+        """
+        data = np.frombuffer(self.data, np.uint8)
+        begins = range(0, len(data), READ_BYTES)
+        masked = ((data[at : at + READ_BYTES] & _MARKS) == _LINE_FEED for at in begins)
+        found = [np.flatnonzero(some) + at for at, some in zip(begins, masked, strict=True)]
+        marks = np.concatenate(found) if found else np.zeros(0, np.int64)
+        kinds = data[marks]
+        self.__dict__.setdefault("ends", marks[kinds == _LINE_FEED])
+        return marks, kinds
 
     @cached_property
     def starts(self) -> np.ndarray:

@@ -20,9 +20,11 @@ from forensics.schema import Kind
 from forensics.sources.blocks import Block
 from forensics.sources.jsonodd import OddRows
 from forensics.sources.jsonpaths import Path, tree
-from forensics.sources.jsonrows import FAULTS, Rows, Values, series
+from forensics.sources.jsonrows import Rows, Values, series
+from forensics.sources.jsontwice import Contradictions
 from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Unread
+from forensics.sources.values import NOT_A_VALUE
 
 __all__ = ["Batch", "JsonColumns", "Lines", "Path", "split_lines"]
 
@@ -86,6 +88,7 @@ class JsonColumns:
         self._kinds = {column: kinds[column] for column in paths}
         self._rows = Rows(root)
         self._odd = OddRows(root)
+        self._contradictions = Contradictions(root)
 
     def read(self, block: Block) -> Lines:
         """Return the columns of a block's lines, and what could not be read."""
@@ -106,12 +109,12 @@ class JsonColumns:
             found = self._rows.of_own(block, mixed.keys)
             if found is None:
                 return self.take(mixed.own(block))
-            values, count = found
-            return Taken(_Part(values, block.all_numbers(count)), read=count)
-        try:
-            values, count = self._rows.read(block)
-        except FAULTS:
-            return self._one_by_one(block)
+        else:
+            found = self._rows.read(block)
+        misfits = self._contradictions.of(block, found and found[0])
+        if found is None or misfits:
+            return self._one_by_one(block, misfits)
+        values, count = found
         return Taken(_Part(values, block.all_numbers(count)), read=count)
 
     def together(self, taken: Sequence[Taken]) -> Lines:
@@ -129,7 +132,7 @@ class JsonColumns:
             sum(one.read for one in taken),
         )
 
-    def _one_by_one(self, block: Block) -> Taken:
+    def _one_by_one(self, block: Block, misfits: Mapping[int, list[str]]) -> Taken:
         found, begin = Taken(), block.offset if block.numbers is None else None
         offset = 0
         good: list[Struct] = []
@@ -144,17 +147,16 @@ class JsonColumns:
                 found.blank += 1
                 continue
             found.read += 1
-            try:
-                good.append(self._rows.one(line))
+            one = None if place in misfits else self._rows.one(line)
+            if one is not None:
+                good.append(one)
                 good_at.append((number, at))
                 continue
-            except FAULTS:
-                pass
             row = self._odd.read(line)
             if isinstance(row, str):
                 found.unread.append(Unread(number, at, row))
             else:
-                odd.append(row)
+                odd.append(row | dict.fromkeys(misfits.get(place, ()), NOT_A_VALUE))
                 odd_at.append((number, at))
         if good:
             found.usual = _part(self._rows.values(good), good_at)

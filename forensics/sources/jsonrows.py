@@ -41,11 +41,10 @@ class Rows:
         self._usual = _Level(tree, self._met)
         self._own: tuple[OwnKeys, frozenset[Path], _Level] | None = None
 
-    def read(self, block: Block) -> tuple[Values, int]:
+    def read(self, block: Block) -> tuple[Values, int] | None:
         """Return the values of some lines, and the number of lines.
 
-        Raises:
-            FAULTS: a line is no JSON object, or a value is of no type that is expected.
+        None where a line is no JSON object, or a value is of no type that is expected.
         """
         rows_of = _decoding(block)
         usual = self._usual  # another thread may put another there
@@ -53,7 +52,11 @@ class Rows:
             rows = rows_of(usual)
             return usual.values(rows), len(rows)
         except FAULTS:
+            pass
+        try:
             rows = rows_of(self._any)
+        except FAULTS:
+            return None
         found = self._met.union(met(self._tree, rows))
         if found != self._met:
             self._met, self._usual = found, _Level(self._tree, found)
@@ -85,9 +88,12 @@ class Rows:
             self._own = known = (keys, met_keys, level)
         return known[2]
 
-    def one(self, line: bytes) -> Struct:
-        """Return one line as a row for :meth:`values`; raises what :meth:`read` does."""
-        return self._any.rows([line])[0]
+    def one(self, line: bytes) -> Struct | None:
+        """Return one line as a row for :meth:`values`; None where :meth:`read` gives that."""
+        try:
+            return self._any.rows([line])[0]
+        except FAULTS:
+            return None
 
     def values(self, rows: Sequence[Struct]) -> Values:
         """Return the values of rows that were decoded one by one."""
