@@ -6,6 +6,7 @@ Which of them counts is the decoder's choice; so none does, and the value is one
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -56,7 +57,7 @@ class Contradictions:
     def _once(self, block: Block, values: Values) -> bool:
         """Say whether there are no more counts of tokens than values: then none comes twice."""
         there = (values[name] for name in self._named if name in values)
-        known = sum(len(some) - some.count(None) for some in there)
+        known = sum(map(_known, there))
         return block.data.count(_MARK) == known
 
     def _columns(self, line: bytes) -> list[str]:
@@ -72,6 +73,15 @@ class Contradictions:
 
 class _Pairs(list[tuple[str, Any]]):
     """An object's keys with their values, each as often as it comes."""
+
+
+def _known(values: Sequence[Any]) -> int:
+    """Return how many values there are."""
+    try:
+        sum(values)  # quicker than to compare each with None, which few columns hold
+    except TypeError:
+        return len(values) - values.count(None)
+    return len(values)
 
 
 def _counts(tree: Tree) -> Tree:
