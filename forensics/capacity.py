@@ -29,10 +29,12 @@ class Capacity:
     ``epochs`` has the columns of :data:`forensics.boots.EPOCH_DTYPES` plus ``until``,
     ``limit`` (smallest prompt that is rejected for certain, tokens), ``limit_low`` (smallest
     that may be; equal where readings agree, null where one is not known) and ``limit_basis``.
+    ``stated`` names facts by node and column that no log tells, the incident alone.
     """
 
     epochs: pl.DataFrame
     warnings: tuple[str, ...] = ()
+    stated: frozenset[tuple[str, str]] = frozenset()
 
 
 def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
@@ -41,11 +43,12 @@ def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capa
     booted = poolmeaning.named(boots.fold(frame), frame)
     logged = carried.completed(_records(frame), booted)
     rows, warnings = _declare(logged, incident)
+    stated = frozenset(_told(rows) - _told(logged) if incident.capacity else ())
     rows = rows.unique().sort("node", "effective_at", "role", nulls_last=False)
     rows = _with_limits(rows, incident.trigger.threshold_tokens)
     until = pl.col("effective_at").shift(-1).over("node", order_by="effective_at")
     rows = rows.with_columns(until=until.fill_null(END))
-    return Capacity(rows.sort(_ORDER, nulls_last=False), tuple(warnings))
+    return Capacity(rows.sort(_ORDER, nulls_last=False), tuple(warnings), stated)
 
 
 _ORDER = ["node", "effective_at", "role", "limit", "pool_tokens", "config"]
@@ -188,6 +191,13 @@ def _fill(rows: pl.DataFrame, nodes: list[str], declared: DeclaredCapacity) -> p
         .otherwise(pl.col("pool_basis"))
     )
     return rows.with_columns(*filled, pool_basis=basis)
+
+
+def _told(rows: pl.DataFrame) -> set[tuple[str, str]]:
+    """Return node and column of what is known and could have been stated."""
+    names = (*_FILLED_ANYWAY, *_FILLED_TOGETHER)
+    known = {name: rows.filter(pl.col(name).is_not_null())["node"].unique() for name in names}
+    return {(node, name) for name, nodes in known.items() for node in nodes}
 
 
 def _filled(name: str, value: object, where: pl.Expr) -> pl.Expr:

@@ -95,7 +95,7 @@ class DeclaredCapacity(Struct, frozen=True):
     input_limit_tokens: Positive | None = None
     disaggregated: bool | None = None
     auto_truncate: bool | None = None
-    allocator: Literal["sorted-sweep", "lifo", "fifo", "unknown"] | None = None
+    allocator: Literal["sorted-sweep", "lifo", "fifo", "fifo-tail-first", "unknown"] | None = None
 
 
 class Pool(Struct, frozen=True):

@@ -183,6 +183,17 @@ _UNLOGGED = (
 )
 
 
+_STATED = {
+    "engine": "the engine",
+    "engine_version": "its release",
+    "disaggregated": "whether decode runs apart",
+    "allocator": "how pages are used again",
+    "page_tokens": "the size of a page",
+    "pool_tokens": "the size of the pool",
+}
+"""What a replay builds on, in words."""
+
+
 def _of_the_case(analysis: Analysis) -> Iterator[Limitation]:
     asked = analysis.incident
     if analysis.assumed_nodes:
@@ -196,6 +207,12 @@ def _of_the_case(analysis: Analysis) -> Iterator[Limitation]:
     if asked.logs.sampling_rate < 1:
         share = f"{asked.logs.sampling_rate:g}"
         yield Limitation("sampled", f"The logs are a sample of {share} of all requests.")
+    stays = [stay for stay in analysis.attribution.stays if stay.replays and stay.stated]
+    if stays:
+        facts = ", ".join(_STATED[name] for name in _STATED if any(name in s.stated for s in stays))
+        sentence = f"Stated by hand and told by no log, for {count(len(stays), 'modelled rank')}: "
+        sentence += f"{facts}. Whom the model names there is as right as that."
+        yield Limitation("model_stated", sentence)
     if asked.trigger.mechanism != "read":
         sentence = (
             f"mechanism = {asked.trigger.mechanism}: a prompt below the limit clears nobody, and "

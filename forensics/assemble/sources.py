@@ -49,7 +49,8 @@ def _rank(stay: Stay) -> doc.SourceRank:
 def _result(stay: Stay) -> Literal["modelled", "modelled, unchecked", "co-residency only"]:
     if not stay.replays:
         return "co-residency only"
-    return "modelled" if stay.hours else "modelled, unchecked"
+    # No figure of an engine's own tells which engine it is, and how it reuses pages.
+    return "modelled" if stay.hours and not stay.stated else "modelled, unchecked"
 
 
 def _sentence(analysis: Analysis) -> str:

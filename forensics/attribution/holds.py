@@ -19,6 +19,9 @@ UNKNOWN = -1
 ONE_OR_ALL = -2
 """Stands for pages that arrived of a prompt, where it may be the faulty one page, or all."""
 
+STEPS = (1_000_000, 1_000)
+"""Microseconds of a second and of a millisecond: what stamps are rounded down to."""
+
 
 @dataclass(frozen=True)
 class Holds:
@@ -50,6 +53,18 @@ class Holds:
         more: Ints = np.maximum(-(-rows // self.page_tokens) - self.pages, 0)
         return more
 
+    @cached_property
+    def coarse(self) -> tuple[Ints, Ints]:
+        """Microseconds by which each hold may have been taken, and given back, after its stamp.
+
+        Stamps of a rank may come from several logs: one hold of which both are whole is coarse by
+        itself, which in a finer log is a chance of one in a million.
+        """
+        whole = [_whole(self.reserved, step) & _whole(self.released, step) for step in STEPS]
+        own = np.select(whole, STEPS, 1)
+        taken, given = (np.maximum(own, resolution(t)) for t in (self.reserved, self.released))
+        return taken, given
+
     @property
     def arrived(self) -> Ints:
         """Pages of each prompt that arrived in any case."""
@@ -68,7 +83,9 @@ class Holds:
 
 def resolution(times: Ints) -> int:
     """Return how coarse times are, microseconds: a second, a millisecond, or one."""
-    for step in (1_000_000, 1_000):
-        if len(times) and not (times % step).any():
-            return step
-    return 1
+    return next((step for step in STEPS if len(times) and _whole(times, step).all()), 1)
+
+
+def _whole(times: Ints, step: int) -> npt.NDArray[np.bool_]:
+    whole: npt.NDArray[np.bool_] = times % step == 0
+    return whole

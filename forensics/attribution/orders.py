@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from forensics.attribution.holds import ONE_OR_ALL, Holds, Ints, resolution
+from forensics.attribution.holds import ONE_OR_ALL, Holds, Ints
 from forensics.attribution.pace import Pace
 
 Kinds = npt.NDArray[np.int8]
@@ -114,9 +114,9 @@ class Orders:
         self._holds, self._pool = holds, pool
         self._pace = Pace(holds)
         self._seed = int.from_bytes(holds.digest[:16], "big")
-        self._coarse = (resolution(holds.reserved), resolution(holds.released))
+        self._coarse = holds.coarse
         self.open = bool((holds.written < 0).any()) or self._tied()
-        self._reach = 2 * max(self._coarse) + _APART
+        self._reach = 2 * int(max(coarse.max(initial=1) for coarse in self._coarse)) + _APART
         last = np.cumsum(holds.grown)
         self._grower = np.repeat(np.arange(len(holds)), holds.grown)
         number = np.arange(len(self._grower)) - np.repeat(last - holds.grown, holds.grown)
@@ -129,9 +129,10 @@ class Orders:
 
     def _tied(self) -> bool:
         """Say whether times are so coarse that what happened first is not known."""
-        coarse = max(self._coarse)
-        times = np.concatenate([self._holds.reserved, self._holds.released]) // coarse
-        return len(np.unique(times)) < len(times)
+        times = np.concatenate([self._holds.reserved, self._holds.released])
+        order = np.argsort(times, kind="stable")
+        upto = np.maximum.accumulate((times + np.concatenate(self._coarse))[order])
+        return bool((times[order][1:] < upto[:-1]).any())
 
     def draw(self, number: int) -> Order | None:
         """Return the order of one number, or None where what it draws needs more than the pool.
@@ -140,8 +141,8 @@ class Orders:
         """
         holds = self._holds
         random = np.random.Generator(np.random.PCG64([self._seed, number]))
-        reserved = holds.reserved + _within(random, len(holds), self._coarse[0])
-        released = holds.released + _within(random, len(holds), self._coarse[1])
+        reserved = holds.reserved + _within(random, self._coarse[0])
+        released = holds.released + _within(random, self._coarse[1])
         # Within its own time a hold is taken, grows and is given back in this order.
         released = np.maximum(released, reserved + 2)
         first = self._pace.sampled(random, reserved + 1, released - 1)
@@ -209,10 +210,9 @@ def _next_release(window: Ints, at: int, kind: Kinds, hold: Ints) -> Span | None
     return (at, at + int(found[0])) if len(found) else None
 
 
-def _within(random: np.random.Generator, count: int, coarse: int) -> Ints:
+def _within(random: np.random.Generator, coarse: Ints) -> Ints:
     """Return how far each moment lies within its second or millisecond."""
-    drawn = (random.random(count) * coarse).astype(np.int64)
-    return drawn if coarse > 1 else np.zeros(count, dtype=np.int64)
+    return (random.random(len(coarse)) * coarse).astype(np.int64)
 
 
 def _written(holds: Holds, random: np.random.Generator, number: int) -> Ints:

@@ -16,13 +16,13 @@ import polars as pl
 
 from forensics.attribution import allocators, hops, moments
 from forensics.attribution.anywhere import START_OFF
-from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints, resolution
+from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints
 from forensics.attribution.refusals import refused
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity, server_of
 from forensics.columns import ensure
 from forensics.fields import parted
-from forensics.limits import in_force
+from forensics.limits import epoch_nodes, in_force
 from forensics.schema import AFFECTED_TIERS
 
 _NEEDED = (
@@ -48,7 +48,7 @@ class Stay:
     """One rank from a start to the next: what the logs say of it, and why it is not replayed.
 
     ``rows`` are its requests, ``holds`` what they held, ``readers`` which of these read pages
-    that they had not written.
+    that they had not written. ``stated`` names what the incident alone tells of engine and pool.
     """
 
     node: str
@@ -62,6 +62,7 @@ class Stay:
     hours: int = 0
     hours_fitting: int = 0
     replays: int = 0
+    stated: tuple[str, ...] = ()
 
     @cached_property
     def affected(self) -> pl.DataFrame:
@@ -112,7 +113,10 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         Stay(node, since, ranks[(node,)].filter(pl.col("since") == since))
         for node, since in wanted.iter_rows()
     ]
+    homes = epoch_nodes(wanted["decode_node"], capacity.epochs)
     for stay, facts in zip(found, _facts(found, capacity), strict=True):
+        own = ((homes.get(stay.node), name) for name in _SETTINGS)
+        stay.stated = tuple(name for node, name in own if (node, name) in capacity.stated)
         _describe(stay, facts)
         _hold(stay, checks)
         _astray(stay, ranks[(stay.node,)])
@@ -277,7 +281,7 @@ def _impossible(holds: Holds, pool: int) -> Iterator[str]:
 
 def _most_held(holds: Holds) -> int:
     """Return the most pages held at once, each as short as its stamps allow, growth left out."""
-    late = holds.reserved + resolution(holds.reserved) - 1
+    late = holds.reserved + holds.coarse[0] - 1
     long = holds.released > late
     times = np.concatenate([late[long], holds.released[long]])
     change = np.concatenate([holds.pages[long], -holds.pages[long]])

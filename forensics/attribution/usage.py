@@ -17,7 +17,7 @@ import polars as pl
 
 from forensics import schema
 from forensics.activity import HOUR
-from forensics.attribution.holds import Holds, Ints, resolution
+from forensics.attribution.holds import Holds, Ints
 from forensics.attribution.stays import Stay
 from forensics.capacity import server_of
 from forensics.clock import Clocks
@@ -126,7 +126,7 @@ def _held(holds: Holds, since: Ints, lasts: Ints) -> tuple[Ints, Ints]:
 
     Growth lies anywhere within a hold: all of it counts to the most, none of it to the least.
     """
-    near = _NEAR + max(resolution(holds.reserved), resolution(holds.released))
+    near = _NEAR + int(max(coarse.max(initial=1) for coarse in holds.coarse))
     times = np.concatenate([holds.reserved, holds.released])
     order = np.argsort(times, kind="stable")
     times = times[order]

@@ -1,6 +1,7 @@
 """Strategies of page reuse: what each does, and that two ways to replay one agree."""
 
 from random import Random
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from forensics import schema
 from forensics.attribution.allocators import ALLOCATORS, expected, fifo, lifo, named, sorted_sweep
 from forensics.attribution.allocators.base import NOBODY, Found, Reads
 from forensics.attribution.orders import GROW, RELEASE, RESERVE, Order
+from forensics.incident import DeclaredCapacity
 from forensics.lab.pages import PagePool
 
 
@@ -32,9 +34,11 @@ def owners(found: Found) -> dict[int, int]:
     return dict(zip(found.owner.tolist(), found.pages.tolist(), strict=True))
 
 
-def test_the_names_are_those_of_the_schema():
+def test_the_names_are_those_of_the_schema_and_of_an_incident():
     (column,) = (c for c in schema.CAPACITY_COLUMNS if c.name == "allocator")
     assert sorted(a.name for a in ALLOCATORS) == sorted(column.codes)
+    stated = get_args(get_type_hints(DeclaredCapacity)["allocator"])[0]
+    assert sorted(get_args(stated)) == sorted(column.codes)
     assert all(a.meaning for a in ALLOCATORS)
     assert named("unknown").replay is None
     assert named(None).name == named("something else").name == "unknown"

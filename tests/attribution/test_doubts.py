@@ -9,7 +9,7 @@ import pytest
 import forensics
 from forensics.attribution import usage
 from forensics.attribution.holds import Holds
-from forensics.attribution.orders import Orders
+from forensics.attribution.orders import RELEASE, RESERVE, Orders
 from forensics.attribution.stays import Stay
 from forensics.clock import Clocks
 
@@ -80,6 +80,24 @@ def test_a_server_without_its_rank_may_be_any_of_its_ranks(read, reader):
     assert "records_lost" in reasons(case)
     assert tiers(case) == {"of-w": "possible"}
     assert {t.tenant_id: t.requests for t in case.exposure().sources} == {"of-w": 1}
+
+
+def test_what_the_incident_alone_tells_of_an_engine_is_an_assumption(tmp_path):
+    told = ("engine", "engine_version")
+    bare = {name: value for name, value in POOL.items() if name not in told}
+    logs, incident = tmp_path / "logs.ndjson", tmp_path / "incident.toml"
+    incident.write_text('[[capacity]]\nnode = "d*"\nrole = "decode"\nengine = "sglang"\n')
+    found = {}
+    for pool in (bare, POOL):
+        logs.write_text("".join(json.dumps(row) + "\n" for row in [pool, *WRITERS, READER]))
+        shown = forensics.read_logs(logs, incident=incident).exposure()
+        (rank,) = shown.attribution.ranks
+        said = [one.sentence for one in shown.limitations if one.code == "model_stated"]
+        found[len(pool)] = (rank.result, said)
+    result, (sentence,) = found[len(bare)]
+    assert result == "modelled, unchecked"
+    assert "for 1 modelled rank: the engine. Whom" in sentence
+    assert found[len(POOL)] == ("modelled, unchecked", [])
 
 
 @pytest.mark.parametrize("nodes", [("d1", "d1/dp0"), ("d1/dp0", "d1")], ids=["wrote", "ran"])
@@ -167,6 +185,21 @@ def test_a_tie_keeps_the_draws_from_ending_early():
     assert Orders(Holds(page_tokens=1, **arrays), 10).open
     apart = arrays | {"released": arrays["released"] + np.array([0, 1_500_000, 0])}
     assert not Orders(Holds(page_tokens=1, **apart), 10).open
+
+
+def test_a_hold_in_whole_seconds_is_coarse_among_finer_ones():
+    """The second gave back at some time of its second: before or after the third was taken."""
+    stamps = {"reserved": [3.001, 5, 7.123], "released": [10.004, 7, 9.002]}
+    fixed = {"row": [0, 1, 2], "pages": [4, 4, 2], "prompt": [4, 4, 2], "tokens": [1, 1, 1]}
+    columns = {**{n: [s * 1e6 for s in v] for n, v in stamps.items()}, **fixed}
+    columns |= {"written": [4, 4, 2], "prefill": [0, 0, 0]}
+    arrays = {name: np.array(value).astype(np.int64) for name, value in columns.items()}
+    orders = Orders(Holds(page_tokens=1, **arrays), 10)
+    assert orders.open
+    drawn = [orders.draw(number) for number in range(20)]
+    before = [[*zip(o.kind, o.hold, strict=True)].index((RELEASE, 1)) for o in drawn if o]
+    after = [[*zip(o.kind, o.hold, strict=True)].index((RESERVE, 2)) for o in drawn if o]
+    assert 0 < sum(one < other for one, other in zip(before, after, strict=True)) < 20
 
 
 def test_a_hold_before_the_start_may_be_of_the_engine_before(read):
