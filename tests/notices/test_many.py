@@ -20,7 +20,7 @@ def test_twenty_thousand_tenants(tmp_path):
         for n in range(TENANTS):
             row = {
                 "request_id": f"req-{n:06d}-canary", "tenant_id": f"acct-{n:06d}",
-                "received_at": f"2026-09-01T{n // 1000 % 24:02d}:{n // 60 % 60:02d}:{n % 60:02d}Z",
+                "received_at": f"2026-09-01T05:{n // 360 % 60:02d}:{n // 6 % 60:02d}.{n % 6}Z",
                 "prefill_node": f"p-{n % RANKS}", "decode_node": f"d-{n % RANKS}",
                 "prompt_tokens": 700_000,
                 "prefill_prompt_tokens": 1, "decode_prompt_tokens": 700_000,

@@ -20,9 +20,6 @@ from forensics.notices.facts import told
 from forensics.notices.finished import finished
 from forensics.notices.write import Asked
 
-TIERS = ("n_confirmed", "n_probable", "n_possible", "n_not_assessable")
-
-
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
@@ -48,20 +45,6 @@ def test_one_packet_for_each_tenant_and_population(report, tmp_path):
         *("notice.md", "notice.html", "facts.json", "requests.csv", "requests.jsonl"),
         *("SHA256SUMS", "check_my_logs.py"),
     }
-
-
-def test_totals_are_those_of_the_report(report, tmp_path):
-    notices = tmp_path / "notices"
-    run(["notify", str(report), "-o", str(notices)])
-    table = pl.read_parquet(report / "affected_tenants.parquet")
-    for population in ("recipient", "source"):
-        packets = [fact for fact in facts(notices) if fact["population"] == population]
-        stated = table.filter(pl.col("population") == population)
-        assert stated.height == len(packets) > 0
-        for name in (*TIERS, "responses"):
-            assert sum(fact[name] for fact in packets) == stated[name].sum()
-    listed = sum(len(rows(path)) for path in notices.glob("packets/*-recipient/requests.csv"))
-    assert listed == pl.read_parquet(report / "affected_requests.parquet").height == 6
 
 
 def test_verify_holds_and_names_what_was_touched(report, tmp_path):
