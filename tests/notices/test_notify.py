@@ -20,6 +20,7 @@ from forensics.notices.facts import told
 from forensics.notices.finished import finished
 from forensics.notices.write import Asked
 
+
 def rows(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
