@@ -193,28 +193,36 @@ class _Held:
     def __init__(self, table: _Table) -> None:
         self.parsed = Parsed()
         self._picked = table.picked
-        self._kept: list[tuple[Sequence[int], list[str]]] = []
-        self._records: list[tuple[int, str]] = []
+        self._places = [at for at, _ in table.picked]
+        self._kept: list[list[str]] = []
+        self._lines: list[int] = []
+        self._several: dict[int, Sequence[int]] = {}
+        self._records: dict[int, str] = {}
 
     def add(self, row: list[str] | None, numbers: Sequence[int], reason: str | None) -> None:
         """Take a row that begins on the first of some lines; ``reason``: it is unreadable."""
         if row is None or reason is not None:
             self._unread(numbers, reason or NO_CSV)
             return
-        self._kept.append((numbers, [row[at] for at, _ in self._picked]))
+        self._kept.append([row[at] for at in self._places])
+        self._lines.append(numbers[0])
+        if len(numbers) > 1:
+            self._several[numbers[0]] = numbers
         if row[0].startswith("{"):
-            self._records.append((numbers[0], ",".join(row)))
+            self._records[numbers[0]] = ",".join(row)
 
     def batch(self, foreign: Foreign | None) -> CsvBatch:
         """Return the rows, without those that are records of another format."""
         theirs = self._theirs(foreign)
-        kept = [(numbers[0], cells) for numbers, cells in self._kept if numbers[0] not in theirs]
-        for numbers, _ in self._kept:
-            if numbers[0] in theirs:
-                self._unread(numbers, theirs[numbers[0]])
-        self.parsed.read += len(kept)
-        lines = pl.Series([line for line, _ in kept], dtype=pl.Int64)
-        return CsvBatch(self.parsed, _columns([cells for _, cells in kept], self._picked), lines)
+        if theirs:
+            stay = [at for at, line in enumerate(self._lines) if line not in theirs]
+            self._kept = [self._kept[at] for at in stay]
+            self._lines = [self._lines[at] for at in stay]
+        for line, reason in theirs.items():
+            self._unread(self._several.get(line, [line]), reason)
+        self.parsed.read += len(self._kept)
+        lines = pl.Series(self._lines, dtype=pl.Int64)
+        return CsvBatch(self.parsed, _columns(self._kept, self._picked), lines)
 
     def _unread(self, numbers: Sequence[int], reason: str) -> None:
         self.parsed.read += len(numbers)
@@ -223,8 +231,7 @@ class _Held:
     def _theirs(self, foreign: Foreign | None) -> dict[int, str]:
         if foreign is None or not self._records:
             return {}
-        numbers, texts = zip(*self._records, strict=True)
-        told = foreign(pl.Series(texts), pl.Series(numbers))
+        told = foreign(pl.Series(self._records.values()), pl.Series(self._records.keys()))
         return {one.line: one.reason for one in told if one.line is not None}
 
 
