@@ -149,6 +149,10 @@ def test_the_rules_are_dated_and_none_claims_more_than_it_knows():
         assert rule.as_of <= date(2026, 11, 29)
         assert rule.source
         assert rule.duration is None or due(AWARE, rule.duration) > AWARE
+        told = ("id", "jurisdiction", "role", "duty", "trigger", "calendar", "status", "source")
+        assert all(getattr(rule, name) for name in told)
+        words = rule.calendar in ("without undue delay", "immediately")
+        assert words == (rule.duration is None)
 
 
 @pytest.mark.parametrize(
