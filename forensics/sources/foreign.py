@@ -61,9 +61,13 @@ class Foreign:
         rows = pl.concat([lines, spread]).filter(
             self._may("text") & pl.col("text").str.contains(_MAY)
         )
-        rows = rows.with_columns(_shape(), _held(self._words))
-        alike = rows.partition_by("shape", "held", as_dict=True, maintain_order=True)
-        found = [one for look, some in alike.items() for one in self._alike(look, some)]
+        looks = rows.with_columns(_shape(), _held(self._words)).with_row_index("at")
+        alike = looks.group_by("shape", "held", maintain_order=True).agg("at", "line")
+        found = [
+            one
+            for shape, held, at, numbers in alike.iter_rows()
+            for one in self._alike((shape, held), rows, at, numbers)
+        ]
         each = {one.line: one for one in (*broken, *found)}
         return sorted(each.values(), key=lambda one: one.line or 0)
 
@@ -78,16 +82,18 @@ class Foreign:
         whole = found.filter("whole").select("text", pl.col("line").cast(lines["line"].dtype))
         return whole, [Unread(line, None, _BROKEN_OFF) for line in broken]
 
-    def _alike(self, look: tuple[int, int], rows: pl.DataFrame) -> list[Unread]:
+    def _alike(
+        self, look: tuple[int, int], rows: pl.DataFrame, at: list[int], numbers: list[int]
+    ) -> list[Unread]:
         """Return those of some lines that look alike and hold the same words and names."""
         if self._quiet[look] >= _TRIES:
             return []
         if self._looks >= _MOST:
-            return [Unread(line, None, _TOO_MANY) for line in rows["line"]]
+            return [Unread(line, None, _TOO_MANY) for line in numbers]
         self._looks += 1
-        name, lines = self._told(rows.head(_AT_ONCE))
-        if lines and rows.height > _AT_ONCE:
-            name, lines = self._told(rows)
+        name, lines = self._told(rows[at[:_AT_ONCE]])
+        if lines and len(at) > _AT_ONCE:
+            name, lines = self._told(rows[at])
         self._quiet[look] += 0 if lines else 1
         reason = f"line of another format ({name}) in this log: put it into a file of its own"
         return [Unread(line, None, reason) for line in lines]
