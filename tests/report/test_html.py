@@ -151,6 +151,24 @@ def test_tables_can_be_read_aloud(page):
     assert dict(page.elements)["html"] == {"lang": "en"}
 
 
+def test_the_keyboard_reaches_what_can_be_used_or_scrolled(page):
+    kinds = [tag for tag, _ in page.elements if tag in ("a", "summary", "button", "input")]
+    first = next(attrs for tag, attrs in page.elements if tag == "a")
+    assert kinds[0] == "a"
+    assert first["class"] == "skip"
+    assert [tag for tag, a in page.elements if a.get("id") == first["href"][1:]] == ["main"]
+    scrolled = [a for _, a in page.elements if "scroll" in a.get("class", "").split()]
+    assert scrolled
+    assert all(a["tabindex"] == "0" and a["role"] == "region" for a in scrolled)
+    named = {a.get("id") for _, a in page.elements}
+    assert all(a.get("aria-label") or a["aria-labelledby"] in named for a in scrolled)
+    assert {a["tabindex"] for _, a in page.elements if "tabindex" in a} == {"0"}
+    style = (files("forensics.report") / "templates" / "report.css").read_text()
+    assert not re.search(r"outline:\s*(none|0)", style)
+    for part in ("a", "summary", ".scroll"):
+        assert f"{part}:focus-visible" in style
+
+
 def test_the_first_screen_says_what_the_document_says(incident, page):
     head = incident.headline
     first = page.words[: page.words.index("2 What happened")]
