@@ -31,10 +31,15 @@ def lineage(rows: pl.DataFrame, observations: pl.DataFrame, files: list[FileFact
     found = observations.join(keys, on="handoff")
     ids = keys["listed"].unique().sort()
     pieces = [
-        _piece(found.filter(pl.col("listed").is_in(ids.slice(start, _AT_A_TIME).to_list())), files)
+        _piece(found.filter(_one_of(ids.slice(start, _AT_A_TIME))), files)
         for start in range(0, len(ids), _AT_A_TIME)
     ]
     return pl.concat([pl.DataFrame(schema=LINEAGE_TABLE), *pieces])
+
+
+def _one_of(ids: pl.Series) -> pl.Expr:
+    """Say which rows are of one of some requests; that of no identifier may be among these."""
+    return pl.col("listed").is_in(ids.to_list(), nulls_equal=True)
 
 
 _AT_A_TIME = 20_000

@@ -158,7 +158,8 @@ def lineage(report: ReportTables) -> Iterator[Fault]:
     name, keys = "evidence.parquet", ["request_id", "attempt"]
     evidence = report.table(name)
     listed = report.requests().select(keys).unique()
-    without = listed.join(evidence.select(keys).unique(), on=keys, how="anti")
+    known_keys = evidence.select(keys).unique()
+    without = listed.join(known_keys, on=keys, how="anti", nulls_equal=True)
     yield Fault(name, "listed requests without evidence", without.height, 0)
     known = {source.name for source in report.record.inputs}
     files = evidence["file"].unique().to_list()

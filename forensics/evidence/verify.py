@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from forensics.errors import Exit
-from forensics.evidence import counts, files, inputs
+from forensics.evidence import counts, files, inputs, lineagecheck
 from forensics.evidence.faults import Fault, Recheck
 from forensics.evidence.folder import Sealed, opened
 from forensics.evidence.inputs import Located
@@ -73,6 +73,7 @@ def verify(folder: Path, logs: Sequence[str] = ()) -> Verification:
         mismatches=[
             *files.check(sealed),
             *_changed([*found, *beside]),
+            *lineagecheck.check(sealed, found),
             *searched.faults,
             *(found for found in counted if not found.holds),
         ],
