@@ -6,13 +6,12 @@ from collections import Counter
 
 import polars as pl
 
-from forensics.activity import HOUR
 from forensics.analysis import Analysis
 from forensics.arrivals import LONGEST
 from forensics.attribution import onward
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
-from forensics.coverage.quiet import quiet
+from forensics.coverage.quiet import edges, quiet
 from forensics.direction import WRITES
 from forensics.skew import GATEWAY
 from forensics.sources.otlp import SAMPLED
@@ -87,23 +86,14 @@ def _hours(analysis: Analysis) -> list[str]:
     ]
 
 
-_BUSY = 20
-"""Records an hour from which on an hour without any is no chance."""
-
-
 def _window(analysis: Analysis) -> list[str]:
     """Return how much of the window lies before the first and after the last record of all."""
-    seen, window = analysis.coverage, analysis.incident.window_us
-    times = seen.nodes.select(pl.col("first_at").min(), pl.col("last_at").max()).drop_nulls()
-    if window is None or not times.height:
+    found = edges(analysis.coverage, analysis.incident.window_us)
+    if not found.busy:
         return []
-    first, last = times.row(0)
-    if int(seen.hours["records"].sum()) < _BUSY * (1 + (last - first) // HOUR):
-        return []
-    before, after = (first - window[0]) // HOUR, (window[1] - last) // HOUR
     return [
-        *_some(max(0, before), "hour", "of the window before the first record of any log"),
-        *_some(max(0, after), "hour", "of the window after the last record of any log"),
+        *_some(found.before, "hour", "of the window before the first record of any log"),
+        *_some(found.after, "hour", "of the window after the last record of any log"),
     ]
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from forensics.analysis import Analysis
 from forensics.attribution import coresidency, tail
 from forensics.coverage.counters import short
-from forensics.coverage.quiet import quiet
+from forensics.coverage.quiet import edges, quiet
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
 from forensics.sources.otlp import SAMPLED
@@ -31,7 +31,8 @@ _ALWAYS = {
     "with it. By itself a time that is too fast shows nothing: a prefix hit that was not counted "
     "is as fast.",
     "coverage_thin": "An hour counts as missing only where a node is busy enough for an empty hour "
-    "to be no chance; records lost within an hour are not seen.",
+    "to be no chance; records lost within an hour are not seen. What all logs lost before the "
+    "first record or after the last, only a stated window shows.",
 }
 
 
@@ -69,6 +70,14 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
         )
         sentence += "too few records an hour to tell whether any was lost."
         yield Limitation("hours_untold", sentence)
+    outside = edges(analysis.coverage, analysis.incident.window_us)
+    if outside.before + outside.after and not outside.busy:
+        sentence = (
+            f"{count(outside.before, 'hour')} of the window before the first record of any log and "
+            f"{outside.after:,} after the last: too few records an hour to tell whether any was "
+            "lost."
+        )
+        yield Limitation("window_untold", sentence)
     lacking = short(analysis.counted)
     if lacking:
         sentence = f"Servers counted {count(lacking, 'request')} more than their logs hold; which "

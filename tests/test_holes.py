@@ -287,6 +287,16 @@ def test_hours_of_the_window_without_any_record_are_said(case_of: CaseOf) -> Non
     assert not any("after the last record" in s for s in said)
 
 
+def test_hours_of_the_window_that_few_records_leave_open_are_a_limitation(case_of: CaseOf) -> None:
+    """Five requests in two hours: that none came before or after is as likely as a loss."""
+    window = '[scope]\nwindow = ["2026-03-02T07:00:00Z", "2026-03-02T13:30:00Z"]\n'
+    few = [row for row in of_hours((10, 11)) if row.get("received_at", "")[14:16] in {"00", "30"}]
+    document = case_of(*few, incident=window).exposure()
+    assert not any("of the window" in said for said in document.headline.incomplete)
+    (said,) = [one.sentence for one in document.limitations if one.code == "window_untold"]
+    assert said.startswith("3 hours of the window before the first record of any log and 1 after")
+
+
 @pytest.mark.parametrize("agree", [0, 1])
 def test_a_gateway_whose_clock_an_engine_contradicts_is_not_believed(
     case_of: CaseOf, agree: int

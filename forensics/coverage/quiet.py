@@ -1,7 +1,8 @@
 """Hours in which no log of any hop holds a record, amid hours that do.
 
 Nothing proves what was lost of such an hour. Where some hop logs enough in an hour that none is
-no chance, records are missing; where they are few, it cannot be told whether any is.
+no chance, records are missing; where they are few, it cannot be told whether any is. At both ends
+of the logs only a window that was stated says that there should be more.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
-from forensics.coverage.hours import BUSY
+from forensics.coverage.hours import BUSY, Coverage
 
 
 @dataclass(frozen=True)
@@ -39,3 +40,26 @@ def quiet(hours: pl.DataFrame) -> Quiet:
     usual = of_hop.group_by("hop").agg(pl.col("records").median())["records"].max()
     busy = float(usual or 0) >= BUSY  # type: ignore[arg-type]
     return Quiet(empty if busy else 0, 0 if busy else empty)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Whole hours of the window ``before`` the first record of any log and ``after`` the last.
+
+    Where logs are not ``busy``, such an hour may be one in which nothing came.
+    """
+
+    before: int
+    after: int
+    busy: bool
+
+
+def edges(coverage: Coverage, window: tuple[int, int] | None) -> Edges:
+    """Return how much of a window (µs) lies outside of what all logs reach."""
+    times = coverage.nodes.select(pl.col("first_at").min(), pl.col("last_at").max()).drop_nulls()
+    if window is None or not times.height:
+        return Edges(0, 0, busy=False)
+    first, last = times.row(0)
+    busy = int(coverage.hours["records"].sum()) >= BUSY * (1 + (last - first) // HOUR)
+    before, after = (first - window[0]) // HOUR, (window[1] - last) // HOUR
+    return Edges(max(0, before), max(0, after), busy)
