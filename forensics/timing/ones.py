@@ -23,6 +23,9 @@ _SHORT = 2.0
 _ENOUGH = 20
 _LONE, _WAITING = 0.2, 0.995
 """Shares of the short ones: as fast as one that waits for no other, and up to nearly all."""
+_FASTEST = 0.05
+"""Where most batches are shared, fewer than :data:`_LONE` wait for no other: so many do anywhere,
+and where units are not mixed, none of these is of another one."""
 _MARGIN = 1.5
 _NO_TIME, _MIXED = 0.1, 0.02
 """Where so many short prompts took so small a part of the lone ones' time, units are mixed."""
@@ -78,7 +81,9 @@ def _ratios(sketch: Sketch, pools: Integers, curves: Array, one: Array) -> Array
 
 def _range(ratio: Array, number: Integers) -> tuple[float, float, float]:
     whole = np.zeros(1, dtype=np.int64)
-    lone, waiting = (float(ratio[reached(whole, number, q)[0]]) for q in (_LONE, _WAITING))
+    fastest, lone, waiting = (
+        float(ratio[reached(whole, number, q)[0]]) for q in (_FASTEST, _LONE, _WAITING)
+    )
     none = int(number[ratio < lone * _NO_TIME].sum())
     mixed = none >= _MIXED * int(number.sum())
-    return lone, lone / FACTOR, 0.0 if mixed else waiting * _MARGIN
+    return lone, fastest / FACTOR, 0.0 if mixed else waiting * _MARGIN

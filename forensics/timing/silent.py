@@ -12,14 +12,17 @@ import numpy as np
 import polars as pl
 
 from forensics.timing.blocks import Group
-from forensics.timing.expected import Expectation, Expected, widths
+from forensics.timing.expected import Expectation, Expected, beyond, rounded, widths
 from forensics.timing.spread import Limits
 from forensics.timing.widths import FACTOR
 
 REASONS = {
     "no tokens": "the prompt or its cached tokens are not logged",
     "no measure": "too few requests or lengths are known to tell what is usual",
-    "little work": "so few of their tokens had to be computed that one token takes about as long",
+    "little work": "most of their tokens were cached, and the rest takes hardly longer than one "
+    "token: a prompt that was swapped for one would look the same",
+    "shared": "they took what one token takes that waits for others in its batch, and too few "
+    "times of such lengths are known here to call that too fast",
     "fast node": "a fifth or more of the times there are as fast as what is looked for, so that "
     "no expectation fits: cached tokens may be counted otherwise, or many prompts were not "
     "computed",
@@ -52,10 +55,15 @@ class Silent:
         clear = np.log(rows.curve / ms) >= least * low
         much = rows.block.uncached > FACTOR * limits.fastest[rows.group] * ms
         much &= ms * FACTOR < rows.curve
+        alike = beyond(rows, limits) & limits.ones.like(rows.block, rows.group)
+        # As it was judged, to the last bit: one that is too fast may be the least one.
+        significant = -np.log(rows.block.ms / rounded(rows.curve)) / low >= least
         names = [part.group for part in model.numbers.parts]
-        found = zip(rows.group.tolist(), much.tolist(), clear.tolist(), strict=True)
-        for group, *answer in found:
-            self._count(names[group], _reason(group, limits, *answer))
+        answers = (much.tolist(), clear.tolist(), (alike & ~significant).tolist())
+        told = (alike & significant).tolist()
+        for group, found, *answer in zip(rows.group.tolist(), told, *answers, strict=True):
+            reason = None if found else _reason(group, limits, *answer)
+            self._count(names[group], reason)
 
     def untested(self, rows: pl.DataFrame) -> None:
         """Count timed rows that were not tested, with ``source``, ``node`` and ``uncached``."""
@@ -78,10 +86,13 @@ class Silent:
         return pl.DataFrame(found, schema=SILENT, orient="row").sort("source", "node", "reason")
 
 
-def _reason(group: int, limits: Limits, much: bool, clear: bool) -> str | None:
-    """Return why it cannot decide; None where one token's time would be beyond what is wide."""
+def _reason(group: int, limits: Limits, much: bool, clear: bool, alike: bool) -> str | None:
+    """Return why it cannot decide; None where one token's time would be beyond what is wide.
+
+    ``alike`` is one that took such a time beside others of its batch, and was not beyond it.
+    """
     if much and clear:
-        return None
+        return "shared" if alike else None
     if not much:
         return "little work"
     if limits.fast[group]:

@@ -35,14 +35,13 @@ _LEAST_RATIO = int(np.flatnonzero(middles_of(_BELOW_ONE, RATIO_BITS) >= 1 / FACT
 
 @dataclass(frozen=True)
 class Widths:
-    """By owner: requests, ``middle`` and a ``lower`` quantile of the log ratio, and both widths.
+    """By owner: requests, the ``middle`` of the log ratio, and both widths.
 
     The widths are those of a normal distribution that has the same quantiles.
     """
 
     requests: Integers
     middle: Array
-    lower: Array
     low: Array
     high: Array
 
@@ -71,4 +70,4 @@ def widths(owner: Integers, ratio: Integers, requests: Integers, size: int) -> W
     total = np.zeros(size, dtype=np.int64)
     total[place] = np.add.reduceat(number, first)
     low = ((middle - lower) / _LOW[1]).clip(min=_FLOOR)
-    return Widths(total, middle, lower, low, ((upper - middle) / _HIGH[1]).clip(min=_FLOOR))
+    return Widths(total, middle, low, ((upper - middle) / _HIGH[1]).clip(min=_FLOOR))

@@ -1,5 +1,6 @@
 """Where cached tokens are missing for a whole source the report says that timing cannot decide."""
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -105,7 +106,29 @@ def test_over_the_limit_with_little_to_compute_is_said_to_be_undecided(honest, s
         cached_tokens=pl.when(pl.col("handoff") >= 10**6).then(699_904).otherwise("cached_tokens")
     )
     (one,) = said(scored(rows)[1])
-    assert "5 could not be told by it, since so few of their tokens" in one
+    assert "5 could not be told by it, since most of their tokens were cached" in one
+
+
+@pytest.mark.parametrize(
+    ("size", "longest", "share", "ms", "said_of"),
+    [
+        (1_200, 200_000, 0.6, 1_500.0, 5),
+        (300, 600_000, 0.7, 600.0, 0),
+        (2_000, 600_000, 0.88, 56.0, 0),
+    ],
+    ids=["possible", "too fast", "waited for none where most do"],
+)
+def test_a_leak_that_waited_for_a_batch_is_too_fast_or_said_to_be_undecided(
+    honest, scored, size, longest, share, ms, said_of
+):
+    rng = np.random.default_rng(3)
+    busy = np.where(rng.random(size) < share, rng.uniform(0, 1_600, size), 0)
+    rows = honest(size, longest=longest).with_columns(prefill_ms=pl.col("prefill_ms") + busy)
+    found, timing = scored(over(rows, 5, ms))
+    assert found.tail(5)["timing_fast"].sum() == 5 - said_of
+    assert [reason for reason, n in timing.silent.select("reason", "requests").rows() if n] == (
+        ["shared"] if said_of else []
+    )
 
 
 def test_where_a_leak_would_be_seen_nothing_is_said(honest, scored):
