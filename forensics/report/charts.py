@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from forensics.exposure import Exposure, PrefillTime
+from forensics.exposure import Exposure
 from forensics.report import theme
+from forensics.report.p5chart import bucket, by_length, p5_axis, single_day
 from forensics.report.text import label
 
 Figure: TypeAlias = dict[str, Any]
@@ -217,16 +218,13 @@ def coverage(exposure: Exposure) -> Figure | None:
     return {"data": bars, "layout": layout | {"barmode": "overlay"}}
 
 
-def _bucket(row: PrefillTime) -> str:
-    mark = "★ " if row.long_context else ""
-    return f"{mark}{row.low_tokens:,} to {row.high_tokens:,} tokens"
-
-
 def prefill(exposure: Exposure) -> Figure | None:
-    """Low end of prefill time per day, one line per prompt-length bucket."""
+    """Low end of prefill time per day, one line per prompt-length bucket; of one day by length."""
     rows = exposure.prefill_times
     if not rows:
         return None
+    if single_day(rows):
+        return by_length(rows)
     buckets = list(dict.fromkeys(sorted((r.low_tokens, r.high_tokens) for r in rows)))
     lines = []
     for place, bounds in enumerate(buckets):
@@ -237,7 +235,7 @@ def prefill(exposure: Exposure) -> Figure | None:
             {
                 "type": "scatter",
                 "mode": "lines+markers",
-                "name": _bucket(mine[0]),
+                "name": bucket(mine[0]),
                 "x": [row.day for row in mine],
                 "y": [row.p5_ms if row.p5_ms > 0 else None for row in mine],
                 "text": [f"{row.requests:,}" for row in mine],
@@ -251,11 +249,7 @@ def prefill(exposure: Exposure) -> Figure | None:
                 **_WHOLE_DAY,
             }
         )
-    y_axis = theme.axis(
-        "p5 of prefill time (ms, log scale)", type="log", dtick=1, exponentformat="none"
-    )
-    y_axis["separatethousands"] = True
     # The longest prompts first, in the legend and thus also in reading order.
     legend = theme.layout(0)["legend"] | {"traceorder": "reversed"}
-    layout = theme.layout(420, legend=legend, xaxis=theme.days_axis(), yaxis=y_axis)
+    layout = theme.layout(420, legend=legend, xaxis=theme.days_axis(), yaxis=p5_axis())
     return {"data": lines, "layout": layout}

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from forensics.exposure import Exposure, TimingCell, TimingCluster
 from forensics.exposure.timing import WORDS
-from forensics.report import charts, theme
+from forensics.report import charts, p5chart, theme
 from forensics.report.text import label
 
 Figure: TypeAlias = dict[str, Any]
@@ -126,26 +126,31 @@ def _flagged(cells: list[TimingCell]) -> list[Trace]:
 
 
 def prefill(exposure: Exposure) -> Figure | None:
-    """5th percentile per day and prompt length, and the alarm hours of the long ones."""
+    """5th percentile per day and prompt length, and the alarm hours of the long ones.
+
+    Of one day it is drawn by prompt length.
+    """
     figure = charts.prefill(exposure)
     alarms = [row for row in exposure.timing_alarms if row.long_context]
     if figure is None or not alarms:
         return figure
-    marks = {
+    by_length = p5chart.single_day(exposure.prefill_times)
+    at = "" if by_length else "%{x|%Y-%m-%d} UTC: "
+    marks: Trace = {
         "type": "scatter",
         "mode": "markers",
         "name": "alarm hours of long prompts: the lowest p5 of the day",
-        "x": [row.day for row in alarms],
+        "x": [row.low_tokens if by_length else row.day for row in alarms],
         "y": [row.lowest_p5_ms for row in alarms],
         "text": [
             f"{row.alarms:,} of {row.hours:,} hours, from {row.low_tokens:,} tokens"
             for row in alarms
         ],
         "marker": {"color": _ALARM, "symbol": "x", "size": 9, "line": {"color": theme.INK}},
-        "hovertemplate": "%{x|%Y-%m-%d} UTC: p5 %{y:,.1f} ms, alarm in %{text}<extra></extra>",
-        "xperiod": theme.DAY_MS,
-        "xperiodalignment": "middle",
+        "hovertemplate": f"{at}p5 %{{y:,.1f}} ms, alarm in %{{text}}<extra></extra>",
     }
+    if not by_length:
+        marks |= {"xperiod": theme.DAY_MS, "xperiodalignment": "middle"}
     return {"data": [*figure["data"], marks], "layout": figure["layout"]}
 
 

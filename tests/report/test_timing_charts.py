@@ -46,6 +46,18 @@ def test_each_cluster_is_a_line_on_the_row_of_its_server(incident):
     assert {row for trace in found for row in trace["y"]} == {f"prefill-{n}" for n in range(7)}
 
 
+def test_p5_of_a_single_day_is_drawn_by_prompt_length(incident) -> None:
+    """A line over days would be one mark above the other."""
+    day = incident.prefill_times[0].day
+    rows = [row for row in incident.prefill_times if row.day == day]
+    alarms = [msgspec.structs.replace(row, day=day) for row in incident.timing_alarms]
+    one = msgspec.structs.replace(incident, prefill_times=rows, timing_alarms=alarms)
+    line, marks_ = timingchart.prefill(one)["data"]
+    lengths = sorted(row.low_tokens for row in rows)
+    assert line["x"] == lengths
+    assert set(marks_["x"]) == {row.low_tokens for row in alarms if row.long_context}
+
+
 @pytest.mark.parametrize("size", [timingchart.MOST_CLUSTERS + 50])
 def test_only_the_largest_clusters_are_drawn(incident, size):
     first = incident.timing_clusters[0]
