@@ -1,4 +1,10 @@
-"""An ingest from its first input to the sealed set."""
+"""An ingest from its first input to the sealed set.
+
+What a set holds does not depend on the order in which its logs came, but for one thing: of logs
+of one name from several machines, those that are there keep the names of their nodes, which their
+rows bear, and those that come later are named by their folders. Of logs that come at once, and of
+sets that are read together, no order decides.
+"""
 
 from __future__ import annotations
 

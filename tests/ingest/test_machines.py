@@ -99,3 +99,28 @@ def test_a_node_that_was_stated_is_what_it_was_stated_to_be(tmp_path, kit):
         (tmp_path / f"logs-{own}" / "p.log").write_text(text)
         kit.ingest(tmp_path / f"logs-{own}", out=tmp_path / own, options=("-i", str(incident)))
     assert nodes(tmp_path / "a", tmp_path / "b") == ["p", "p"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_at_once_or_as_sets_the_order_decides_no_name(tmp_path, kit, turned):
+    logs = {"a/prefill.log": SMALL, "b/prefill.log": LARGE}
+    made = sets(tmp_path, logs, kit)
+    files = [tmp_path / "logs" / name for name in logs]
+    for given in (made, files):
+        kit.ingest(*(given[::-1] if turned else given), out=tmp_path / f"of {given[0].name}")
+    names = ["a-prefill", "b-prefill"]
+    assert sorted(nodes(tmp_path / "of a")) == names
+    assert sorted(nodes(tmp_path / "of prefill.log")) == names
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_in_steps_the_first_keeps_its_name_and_the_next_is_told_by_its_folder(
+    tmp_path, kit, turned
+):
+    first, second = ("b", "a") if turned else ("a", "b")
+    for own, text in ((first, SMALL), (second, LARGE)):
+        log = tmp_path / own / "prefill.log"
+        log.parent.mkdir()
+        log.write_text(text)
+        kit.ingest(log, out=tmp_path / "set")
+    assert sorted(nodes(tmp_path / "set")) == sorted(["prefill", f"{second}-prefill"])
