@@ -36,8 +36,11 @@ class Lost:
 
     def since(self, stay: Stay) -> int | None:
         """Return from when on records are missing between a rank's start and its last read."""
-        own = self.hours.filter(pl.col("node").is_in([stay.node, server_of(stay.node)]))
-        inside = own.filter(pl.col("hour").is_between(stay.since - HOUR, stay.last_read))
+        inside = self.hours
+        if inside.height:
+            own = pl.col("node").is_in([stay.node, server_of(stay.node)])
+            span = pl.col("hour").is_between(stay.since - HOUR, stay.last_read)
+            inside = inside.filter(own & span)
         silent = [begin for begin, _ in self.silences.between(stay.since, stay.last_read)]
         return min([*inside["hour"].to_list(), *silent], default=None)
 

@@ -153,7 +153,8 @@ def _as_pairs(
 ) -> pl.DataFrame:
     """Return what the replay names as pairs; pages nobody wrote and health checks are in none."""
     rows = requests.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
-    rows = rows.filter(pl.col("_row").is_in([*named["reader"], *named["owner"].drop_nulls()]))
+    either = pl.concat([named["reader"], named["owner"].drop_nulls()])
+    rows = rows.filter(pl.col("_row").is_in(either.implode()))
     readers = rows.select("_row", "request_id", "attempt", "tenant_id", "tier", "decode_node")
     owners = rows.select(owner="_row", source_request_id="request_id", source_tenant_id="tenant_id")
     found = named.drop_nulls("owner").join(readers, left_on="reader", right_on="_row")

@@ -38,7 +38,7 @@ _SETTINGS = (
 )
 _HELD = (
     *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
-    *("first", "last", "received_at", "handed_off_at"),
+    *("first", "last", "received_at", "handed_off_at", "may_have_held"),
 )
 """Of a request, besides what is needed: a stay keeps no other column of it."""
 
@@ -101,6 +101,7 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         since=pl.col("decode_since").fill_null(BEGINNING),
         first=moments.first(rows.columns),
         last=moments.last(rows.columns),
+        may_have_held=_may_have_held(),
     )
     rows = rows.select(*_HELD, *_NEEDED).drop_nulls("decode_node")
     affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
@@ -128,7 +129,7 @@ def _astray(stay: Stay, every: pl.DataFrame) -> None:
     if stay.rows.select((pl.col("first") < stay.since).any()).item():
         stay.reasons.add("start_unsure")
     inside = (pl.col("last") > stay.since + START_OFF) & (pl.col("first") <= stay.last_read)
-    other = (pl.col("since") != stay.since) & inside & _may_have_held()
+    other = (pl.col("since") != stay.since) & inside & pl.col("may_have_held")
     if every.select(other.any()).item():
         stay.reasons.add("holds_not_logged")
 
@@ -147,10 +148,12 @@ def _may_have_held() -> pl.Expr:
 def _checks(probed: pl.DataFrame) -> pl.DataFrame:
     """Return health checks of decode ranks, with the span in which each may have taken pages."""
     rows = ensure(probed, ["decode_node", *_NEEDED])
+    rows = rows.with_columns(tier=pl.lit(None, dtype=pl.String))  # a check is not judged
     spans = {"first": moments.first(rows.columns), "last": moments.last(rows.columns)}
+    spans["may_have_held"] = _may_have_held()
     return (
         rows.with_columns(**spans)
-        .select("decode_node", "first", "last", *_NEEDED)
+        .select("decode_node", "first", "last", "may_have_held", *_NEEDED)
         .drop_nulls("decode_node")
     )
 
@@ -199,7 +202,7 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
     needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)
     came = pl.col("first") <= until
-    if rows.select((came & _may_have_held() & unknown).any()).item():
+    if rows.select((came & pl.col("may_have_held") & unknown).any()).item():
         stay.reasons.add("holds_not_logged")
     if hops.contradicted(stay.rows):
         stay.reasons.add("times_differ")

@@ -30,6 +30,8 @@ class Lanes:
     def of(cls, orders: Sequence[Order], reads: Reads) -> Lanes:
         """Return them for orders of the same holds, of which the same ones read."""
         count, holds = len(orders), len(reads.wanted)
+        if count == 1:
+            return cls(orders[0], reads, np.array([0]), np.array([len(orders[0].kind)]))
         columns = {
             field.name: np.concatenate([getattr(order, field.name) for order in orders])
             for field in fields(Order)
