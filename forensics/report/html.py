@@ -153,6 +153,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    env.globals["span"] = text.span
     env.filters["utc"] = text.utc
     env.filters["tier"] = theme.tier
     return env

@@ -129,7 +129,7 @@ def _points(part: str, exposure: Exposure) -> list[str]:
     said = {
         "findings": [f"incomplete: {flag}" for flag in head.incomplete],
         "bounds": [
-            f"{bound.low:,} to {bound.high:,} ({bound.method}): {bound.sentence}"
+            f"{text.span(bound.low, bound.high)} ({bound.method}): {bound.sentence}"
             for bound in bounds
         ]
         + [bound.sentence for bound in exposure.share_bounds],

@@ -33,6 +33,11 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
+def span(low: int, high: int) -> str:
+    """Return two counts as a range, or as one number where they are the same."""
+    return number(low) if low == high else f"{number(low)} to {number(high)}"
+
+
 def show(value: Any) -> Any:
     """Return what a template shows for a value; markup and undefined names stay as they are."""
     if isinstance(value, Markup):

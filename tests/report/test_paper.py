@@ -8,7 +8,7 @@ import zlib
 import msgspec
 import pytest
 
-from forensics.report import markdown, pdf, tables
+from forensics.report import html, markdown, pdf, tables
 from forensics.report.paper import ANNEX, Grid, Paper, Section, paper
 from forensics.report.parts import numbered
 from forensics.report.wording import words
@@ -43,6 +43,13 @@ def test_a_table_that_no_part_names_stands_in_the_annex(incident, monkeypatch):
     annex = paper(incident).sections[0]
     assert annex.heading == ANNEX
     assert len(annex.grids) == len(tables.SPECS) + 1
+
+
+def test_no_count_is_said_to_be_between_itself(empty):
+    assert empty.headline.bound.low == empty.headline.bound.high == 0
+    for page in (markdown.render(empty).decode(), html.render(empty).decode()):
+        assert "0 to 0" not in page
+        assert "arithmetic" in page
 
 
 def test_every_table_says_how_many_there_are(incident):

@@ -77,3 +77,8 @@ def test_json_cannot_end_its_script_element():
 def test_json_has_no_number_that_json_lacks():
     with pytest.raises(ValueError, match="Out of range"):
         text.json_block(float("nan"))
+
+
+def test_a_range_of_one_number_is_that_number():
+    assert text.span(1_155, 1_208) == "1,155 to 1,208"
+    assert text.span(1_155, 1_155) == "1,155"
