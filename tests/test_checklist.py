@@ -191,6 +191,28 @@ def test_property(case_of: CaseOf, name: str, result: str, records: list[dict[st
     assert found[name].result == result, found[name].evidence
 
 
+@pytest.mark.parametrize(
+    ("name", "records"),
+    [
+        # One transfer is called complete and has no counts.
+        (
+            "completion",
+            [
+                *PROPERTIES["completion"]["pass"],
+                request(request_id="u", transfer_status="complete"),
+            ],
+        ),
+        # Both kinds of requests, of one account alone.
+        ("isolation tests", [asked("c"), asked("d", **REFUSED), canary("c"), canary("d")]),
+    ],
+)
+def test_a_property_that_is_shown_in_part_is_not_shown(
+    case_of: CaseOf, name: str, records: list[dict[str, Any]]
+) -> None:
+    found = {row.name: row for row in case_of(pool(2000), *records).exposure().properties}
+    assert found[name].result == "not observable", found[name].evidence
+
+
 SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
 
 
