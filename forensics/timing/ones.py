@@ -21,7 +21,7 @@ from forensics.timing.widths import FACTOR
 _SHORT = 2.0
 """A prompt is short that is expected to take up to so many times what one token takes."""
 _ENOUGH = 20
-_LONE, _WAITING = 0.2, 0.995
+_LONE, _WAITING = 0.2, 0.9995
 """Shares of the short ones: as fast as one that waits for no other, and up to nearly all."""
 _FASTEST = 0.05
 """Where most batches are shared, fewer than :data:`_LONE` wait for no other: so many do anywhere,
