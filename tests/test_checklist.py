@@ -254,6 +254,11 @@ SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
             "not cleared",
             "no canary is recorded",
         ),
+        (  # Nor what was seen before it was asked for.
+            [gate(2000, CANARY), asked("c", received_at="2026-09-04T12:00:00Z"), canary("c")],
+            "not cleared",
+            "no canary is recorded",
+        ),
         (
             [gate(2000, CANARY), asked("c", prefill_prompt_tokens=1), canary("c")],
             "not cleared",
