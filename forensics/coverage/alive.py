@@ -23,30 +23,29 @@ _NODE = {"prefill": "prefill_node", "decode": "decode_node"}
 class Silences:
     """Stretches (µs) in which a server of a hop wrote nothing, sorted, none within another.
 
-    ``servers`` are those that wrote anything; with ``never``, one was started and wrote nothing.
+    With ``never``, one was started and wrote nothing.
     """
 
     begin: pl.Series
     end: pl.Series
-    servers: pl.Series
     never: bool
 
-    def over(self, rows: pl.DataFrame) -> pl.Series:
-        """Say which rows of ``at`` (µs) and ``node`` were due when whoever had them was silent."""
-        at = rows["at"].to_numpy()
-        last = np.searchsorted(self.begin.to_numpy(), at) - 1
-        within = (last >= 0) & (at < self.end.to_numpy()[last]) if len(self.end) else last >= 0
-        wrote = pl.col("server").is_null() | pl.col("server").is_in(self.servers.implode())
-        unheard = rows.select(server=server("node")).select(~wrote).to_series()
-        return pl.Series(within) | unheard | self.never
+    def over(self, at: pl.Series) -> pl.Series:
+        """Say at which times (µs) a server was silent, or that one always was."""
+        asked = at.to_numpy()
+        last = np.searchsorted(self.begin.to_numpy(), asked, side="right") - 1
+        within = (last >= 0) & (asked < self.end.to_numpy()[last]) if len(self.end) else last >= 0
+        return pl.Series(within) | self.never
 
 
 def silences(
-    observed: pl.DataFrame, worked: pl.DataFrame, epochs: pl.DataFrame, hop: str
+    due: pl.Series, observed: pl.DataFrame, worked: pl.DataFrame, epochs: pl.DataFrame, hop: str
 ) -> Silences:
     """Return when the servers of a hop were silent.
 
     Args:
+        due: when requests were (µs) of which the hop should have a record: what comes before
+            its first line or after its last is as long as there are any.
         observed: records with ``hop`` and ``received_at``.
         worked: batch lines per node and hour, of :func:`forensics.activity.hourly`.
         epochs: capacity epochs: what was started there is a server of the hop too.
@@ -61,9 +60,11 @@ def silences(
     wrote = pl.concat([wrote, ran]).drop_nulls("begin").unique()
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
-    started = epochs.filter(pl.col("role") == hop).select(server=server("node")).drop_nulls()
+    # What was declared of all nodes of a pattern is of no server that there must be.
+    one = (pl.col("role") == hop) & ~pl.col("node").str.contains(r"[*?\[]")
+    started = epochs.filter(one).select(server=server("node")).drop_nulls()
     never = started.join(named, on="server", how="anti").height > 0
-    return Silences(*_together(_stretches(wrote)), named["server"].unique(), never)
+    return Silences(*_together(_stretches(wrote, due)), never)
 
 
 def server(node: str) -> pl.Expr:
@@ -71,20 +72,21 @@ def server(node: str) -> pl.Expr:
     return pl.col(node).str.replace(r"/[^/]*$", "")
 
 
-def _stretches(wrote: pl.DataFrame) -> pl.DataFrame:
-    """Return what lies before, between and after the lines of each server."""
+def _stretches(wrote: pl.DataFrame, due: pl.Series) -> pl.DataFrame:
+    """Return what lies before, between and after the lines of each server, of an hour or longer."""
     until = pl.col("end").cum_max()
     every = wrote.sort("server", "begin", "end", nulls_last=True).select(
         "server", "begin", until=until.over("server")
     )
     after = pl.col("begin").shift(-1).over("server")
-    gaps = every.select(begin="until", end=after).filter(
-        pl.col("end").is_null() | (pl.col("end") - pl.col("begin") >= HOUR - MINUTE)
-    )
-    ends = pl.col("end").fill_null(_EVER)
-    before = every.group_by("server").agg(end=pl.col("begin").min())
-    first = before.select(begin=pl.lit(-_EVER, dtype=pl.Int64), end="end")
-    return pl.concat([gaps.with_columns(ends), first])
+    last = pl.lit(due.max(), dtype=pl.Int64)
+    gaps = every.select(begin="until", end=pl.coalesce(after, last), open=after.is_null())
+    first = every.group_by("server").agg(end=pl.col("begin").min())
+    begin = pl.lit(due.min(), dtype=pl.Int64)
+    gaps = pl.concat([gaps, first.select(begin=begin, end="end", open=pl.lit(value=False))])
+    long = gaps.filter(pl.col("end") - pl.col("begin") >= HOUR - MINUTE)
+    # The last that was due lies at the end of what is open, and within it.
+    return long.select("begin", end=pl.col("end") + pl.col("open").cast(pl.Int64))
 
 
 _EVER = 1 << 62

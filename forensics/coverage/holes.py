@@ -8,11 +8,11 @@ look more whole than one that has an hour less.
 
 Where a hop's logs hold few of them (one node's of four were given, or engines that log no
 requests), a missing record says nothing; but an hour or more in which one of its nodes wrote
-nothing at all is a hole all the same, and so is what comes before its first line and after its
-last. So is a record of which another hop names a node that wrote nothing, and the record of one
-of two hand-offs under one number, where the hop logged the other. Whoever is below the limit
+nothing at all is a hole all the same, before its first line and after its last as well; so is
+all that its neighbours hold where a node was started and wrote nothing, and the record of one of
+two hand-offs under one number, where the hop logged the other. Whoever is below the limit
 otherwise stays ruled out by it, and is counted in the bound: what a missing record would have
-shown is not known either. So it is where a hop has no log at all.
+shown is not known either. So it is where a hop has no log at all, or a node's was not given.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def find(
         lost = _placed(lost, requests, observed)
         if share < KEPT:
             hole = lost["handoff"].is_in(_beside(requests, rows, hop).implode())
-            hole |= silences(observed, worked, epochs, hop).over(lost)
+            hole |= silences(asked["at"], observed, worked, epochs, hop).over(lost["at"])
             untold.append(lost.filter(~hole).select(*LACKS))
             lost = lost.filter(hole)
         found.append(lost.select(*LACKS))
