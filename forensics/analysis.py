@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -26,11 +26,12 @@ from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
 from forensics.attribution import starts
 from forensics.attribution.stage import Attribution
-from forensics.beyond import Behind, Beyond
+from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.columns import per_file
 from forensics.coverage import Coverage, holes
+from forensics.coverage.alive import Lines
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -72,7 +73,7 @@ class Analysis:
     ready: pl.DataFrame
     """The requests as they stood before they were judged, to judge them again otherwise."""
     attested: Attested
-    _beyond: Beyond
+    _beyond: Beyond | Found
 
     @property
     def pairs(self) -> pl.DataFrame:
@@ -99,9 +100,9 @@ class Analysis:
         """What servers counted of their requests; see :mod:`forensics.coverage.counters`."""
         return self._beyond.counted
 
-    def finish(self) -> None:
-        """Work out what lies beyond the verdicts now, instead of when it is asked for."""
-        self._beyond.finish()
+    def finish(self) -> Analysis:
+        """Return it with what lies beyond the verdicts worked out, as it is from then on here."""
+        return replace(self, _beyond=self._beyond.finish())
 
 
 REQUEST_ORDER = ["received_at", "request_id", "attempt", "tenant_id", "transfer_id"]
@@ -125,7 +126,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     found = markers.collect(reading.markers, folded.observations, clocks, far)
     logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
     worked = activity.hourly(reading.activity, clocks)
-    found_holes = holes.find(folded.frame, logged, folded.within, worked, capacities.epochs)
+    lines = None if reading.sampled else Lines(worked, capacities.epochs)
+    found_holes = holes.find(folded.frame, logged, folded.within, lines)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     told = starts.logged(reading.capacity, clocks)

@@ -45,8 +45,22 @@ class Behind:
     apart: pl.DataFrame | None
 
 
+@dataclass(frozen=True)
+class Found:
+    """Populations, coverage and sources of judged requests, all worked out."""
+
+    populations: Judged
+    coverage: Coverage
+    counted: pl.DataFrame
+    sources: Attribution
+
+    def finish(self) -> Found:
+        """Return it as it is."""
+        return self
+
+
 class Beyond:
-    """Populations, coverage and sources of judged requests."""
+    """The same, each worked out when it is asked for."""
 
     def __init__(self, behind: Behind, incident: Incident) -> None:
         self._behind: Behind | None = behind
@@ -84,11 +98,11 @@ class Beyond:
         given = (known.capacities, known.begun, evidence, self._incident)
         return stage.attribute(self.populations, *given)
 
-    def finish(self) -> None:
+    def finish(self) -> Found:
         """Work out all of it, and let go of what it is made from."""
-        if self._behind is not None:
-            _ = self.populations, self.coverage, self.counted, self.sources
-            self._behind = None
+        found = Found(self.populations, self.coverage, self.counted, self.sources)
+        self._behind = None
+        return found
 
     @property
     def _known(self) -> Behind:

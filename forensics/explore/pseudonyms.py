@@ -50,7 +50,7 @@ def use(key: str | Path, seen: str | Path | None = None) -> None:
 def replaced(case: Case, key: bytes) -> Case:
     """Return a case that names each tenant by its pseudonym."""
     name = partial(pseudonym, key, case.analysis.incident.case.id, AUDIENCE)
-    return Case(_walked(case.analysis, name), case.run)
+    return Case(_walked(case.analysis.finish(), name), case.run)
 
 
 def names(case: Case) -> set[str]:
@@ -61,7 +61,7 @@ def names(case: Case) -> set[str]:
         found.add(text)
         return text
 
-    _walked(case.analysis, noted)
+    _walked(case.analysis.finish(), noted)
     return found
 
 
