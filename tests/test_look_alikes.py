@@ -227,6 +227,7 @@ def test_health_checks_are_no_requests(cases: Callable[..., forensics.Case]) -> 
     assert ignored(case)["probe or warm-up"] == 4
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "rooms",
     [
@@ -544,7 +545,7 @@ def test_a_restart_with_a_larger_pool_moves_the_limit(
     restart = startup(1800, "prefill", 1_146_880)
     decode = [
         stats("decode", rid, 10**18 + n, 700_001, at)
-        for n, (rid, at) in enumerate((("before", 900), ("after", 3600)))
+        for n, (rid, at) in enumerate((("before", 900), ("after", 3 * 3600)))
     ]
     case = cases(restart, decode)
     rows = {row["request_id"]: row for row in case.requests.polars().to_dicts()}
@@ -572,6 +573,7 @@ def test_a_room_that_a_client_chose_twice_is_two_requests(judge: Judge) -> None:
     assert found["a"][0] in ("ruled_out", "not_assessable")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("second", ["b", "a"])
 @pytest.mark.parametrize("tokens", [9000, 700_000])
 def test_a_room_used_again_whose_prefill_record_was_lost_is_not_cleared(

@@ -81,6 +81,7 @@ def survey(
         reading = Reading()
         for seen in looks:
             reading = reading.merge(seen.reading)
+        reading.sampled = not all(seen.whole for seen in looks)
         analysis = analyse(reading, incident)
         clocks, epochs = analysis.clocks, analysis.capacity.epochs
         records = observations.load(reading.parts, clocks, epochs).frame

@@ -20,6 +20,19 @@ _NODE = {"prefill": "prefill_node", "decode": "decode_node"}
 
 
 @dataclass(frozen=True)
+class Lines:
+    """What else shows that a server was there: lines of batches per hour, and what was started.
+
+    Attributes:
+        worked: of :func:`forensics.activity.hourly`.
+        epochs: capacity epochs: what was started there is a server of the hop too.
+    """
+
+    worked: pl.DataFrame
+    epochs: pl.DataFrame
+
+
+@dataclass(frozen=True)
 class Silences:
     """Stretches (µs) in which a server of a hop wrote nothing, sorted, none within another.
 
@@ -38,31 +51,28 @@ class Silences:
         return pl.Series(within) | self.never
 
 
-def silences(
-    due: pl.Series, observed: pl.DataFrame, worked: pl.DataFrame, epochs: pl.DataFrame, hop: str
-) -> Silences:
+def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> Silences:
     """Return when the servers of a hop were silent.
 
     Args:
         due: when requests were (µs) of which the hop should have a record: what comes before
             its first line or after its last is as long as there are any.
         observed: records with ``hop`` and ``received_at``.
-        worked: batch lines per node and hour, of :func:`forensics.activity.hourly`.
-        epochs: capacity epochs: what was started there is a server of the hop too.
+        lines: what else shows that a server was there.
         hop: one of :data:`forensics.schema.HOPS`.
     """
     name = _NODE.get(hop, "hop")
     rows = ensure(observed, ["received_at", name]).filter(pl.col("hop") == hop)
     minute = pl.col("received_at") // MINUTE * MINUTE
     wrote = rows.select(server=server(name), begin=minute, end=minute + MINUTE)
-    ran = worked.filter(pl.col("hop") == hop)
+    ran = lines.worked.filter(pl.col("hop") == hop)
     ran = ran.select(server=server("node"), begin="hour", end=pl.col("hour") + HOUR)
     wrote = pl.concat([wrote, ran]).drop_nulls("begin").unique()
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
     # What was declared of all nodes of a pattern is of no server that there must be.
     one = (pl.col("role") == hop) & ~pl.col("node").str.contains(r"[*?\[]")
-    started = epochs.filter(one).select(server=server("node")).drop_nulls()
+    started = lines.epochs.filter(one).select(server=server("node")).drop_nulls()
     never = started.join(named, on="server", how="anti").height > 0
     return Silences(*_together(_stretches(wrote, due)), never)
 

@@ -23,7 +23,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.columns import ensure
-from forensics.coverage.alive import silences
+from forensics.coverage.alive import Lines, silences
 from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP, HOPS
 
@@ -71,8 +71,7 @@ def find(
     requests: pl.DataFrame,
     observed: pl.DataFrame,
     within: pl.Series,
-    worked: pl.DataFrame,
-    epochs: pl.DataFrame,
+    lines: Lines | None,
 ) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
@@ -81,14 +80,13 @@ def find(
         observed: their records with ``handoff``, ``hop`` and ``received_at``.
         within: keys of requests that a gateway's record may be of, of
             :func:`forensics.joins.within`: whether it lacks them is not known.
-        worked: batch lines per node and hour, of :func:`forensics.activity.hourly`.
-        epochs: capacity epochs, for nodes that were started.
+        lines: what else shows that a server was there; None where only parts of logs were read.
     """
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
     found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
     for hop in HOPS:
-        hours = _hours(observed, worked, hop)
+        hours = _hours(observed, lines, hop)
         if not hours.len():
             continue
         first, last = int(hours.min()), int(hours.max())  # type: ignore[arg-type]
@@ -101,7 +99,8 @@ def find(
         lost = _placed(lost, requests, observed)
         if share < KEPT:
             hole = lost["handoff"].is_in(_beside(requests, rows, hop).implode())
-            hole |= silences(asked["at"], observed, worked, epochs, hop).over(lost["at"])
+            if lines is not None:
+                hole |= silences(asked["at"], observed, lines, hop).over(lost["at"])
             untold.append(lost.filter(~hole).select(*LACKS))
             lost = lost.filter(hole)
         found.append(lost.select(*LACKS))
@@ -168,11 +167,14 @@ def _expected(hop: str) -> pl.Expr:
     return engines | ~pl.col("refused")
 
 
-def _hours(observed: pl.DataFrame, worked: pl.DataFrame, hop: str) -> pl.Series:
+def _hours(observed: pl.DataFrame, lines: Lines | None, hop: str) -> pl.Series:
     """Return the hours in which any node of a hop logged a request, or ran a batch."""
     own = observed.filter((pl.col("hop") == hop) & pl.col("received_at").is_not_null())
-    ran = worked.filter(pl.col("hop") == hop)["hour"].drop_nulls()
-    return pl.concat([own["received_at"] // HOUR * HOUR, ran]).unique()
+    logged = (own["received_at"] // HOUR * HOUR).unique()
+    if lines is None:
+        return logged
+    ran = lines.worked.filter(pl.col("hop") == hop)["hour"].drop_nulls()
+    return pl.concat([logged, ran]).unique()
 
 
 def _share(within: pl.DataFrame) -> float:

@@ -84,7 +84,10 @@ def _refusal(facts: FileFacts) -> str:
 
 @dataclass
 class Reading:
-    """State of some shards: mergeable, and the same whatever the split."""
+    """State of some shards: mergeable, and the same whatever the split.
+
+    ``sampled`` says that only parts of files were read: that a log is silent says nothing then.
+    """
 
     files: list[FileFacts] = field(default_factory=list)
     parts: list[Path] = field(default_factory=list)
@@ -93,6 +96,7 @@ class Reading:
     traces: list[pl.DataFrame] = field(default_factory=list)
     activity: list[pl.DataFrame] = field(default_factory=list)
     clock: Counter[tuple[str, int]] = field(default_factory=Counter)
+    sampled: bool = False
 
     def merge(self, other: Reading) -> Reading:
         """Return both states as one."""
@@ -104,6 +108,7 @@ class Reading:
             self.traces + other.traces,
             self.activity + other.activity,
             self.clock + other.clock,
+            self.sampled or other.sampled,
         )
 
 

@@ -196,9 +196,11 @@ def test_two_objects_on_a_line_are_not_hidden_by_a_blank_one(read):
     assert len(seen.facts.unread) == 3
 
 
-def test_of_a_key_that_comes_twice_the_last_counts_as_in_other_parsers(read):
-    seen = read(b'{"request_id": "a", "prompt_tokens": 1, "prompt_tokens": 2}\n' + line(0))
-    assert seen.column("prompt_tokens") == [2, 5]
+def test_a_count_that_comes_twice_is_not_known_and_another_key_is_the_last(read):
+    seen = read(b'{"request_id": "a", "request_id": "b", "prompt_tokens": 1, "prompt_tokens": 2}\n')
+    assert seen.column("prompt_tokens") == [None]
+    assert seen.column("request_id") == ["b"]
+    assert seen.facts.bad_values.total() == 1
 
 
 @pytest.mark.parametrize(
