@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +24,19 @@ settings.register_profile(
 )
 settings.register_profile("ci", parent=settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave all but the first variants of tests marked ``few`` to the long run."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("few")
+        if mark is not None:
+            name = item.nodeid.partition("[")[0]
+            seen[name] += 1
+            if seen[name] > mark.args[0]:
+                item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="session", autouse=True)

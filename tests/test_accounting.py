@@ -157,6 +157,7 @@ def check(files: Files, pack: str = "plain") -> tuple[int, dict[str, Any] | None
     return code, manifest
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", ["ndjson", "csv", "parquet", "sglang"])
 @settings(max_examples=2, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # whole reports
 @given(change=CHANGES)
@@ -171,6 +172,7 @@ def clean(forms: dict[str, Files]) -> Callable[[str], tuple[int, dict[str, Any] 
     return cache(lambda form: check(forms[form]))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["ndjson", "csv", "parquet", "sglang"])
 def test_clean_files_are_kept_whole(clean, form):
     code, manifest = clean(form)
@@ -183,6 +185,7 @@ def test_clean_files_are_kept_whole(clean, form):
             assert set(item["ignored"]) <= {"probe or warm-up"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("form", ["ndjson", "csv", "parquet"])
 def test_a_file_given_twice_is_all_duplicates(forms, clean, form):
     files = forms[form]

@@ -82,6 +82,7 @@ NOT_READ = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", NOT_READ)
 def test_a_file_that_cannot_be_read_alone_and_beside_others(report, tmp_path, name):
     data, reason = NOT_READ[name]

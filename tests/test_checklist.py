@@ -216,6 +216,7 @@ def test_a_property_that_is_shown_in_part_is_not_shown(
 SMALL_THEN_LARGE = [pool(900), pool(2000, LATER)]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("records", "result", "because"),
     [

@@ -57,6 +57,7 @@ def test_scope_lists_the_affected_rows_as_csv_or_json(
     assert {row["tier"] for row in document["affected"]} == {"probable"}
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("tier", "code"), [("confirmed", 0), ("probable", 10), ("possible", 10)])
 def test_fail_on_a_tier_or_a_surer_one(logs: Path, tier: str, code: int) -> None:
     assert run(["scope", str(logs), "-q", "--fail-on", tier]) == code

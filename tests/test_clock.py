@@ -98,6 +98,7 @@ def in_utc(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return forensics.read_logs(*logs.glob("*.log")).requests.polars()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("hours", [0, -7, 5.5])
 def test_the_zone_of_a_node_is_inferred_from_its_own_epoch_stamps(
     tmp_path: Path, hours: float, in_utc: pl.DataFrame

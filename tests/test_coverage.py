@@ -82,6 +82,7 @@ CALL = "0f8fad5b-d9cb-469f-a165-70867728950e"
 VLLM = "INFO 09-01 04:05:0{n} [async_llm.py:316] Added request {name}.\n"
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("names", "skipped"),
     [
@@ -120,6 +121,7 @@ def span(state: str | None) -> dict[str, Any]:
     } | ({} if state is None else {"traceState": state})
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("state", "sampled"),
     [
@@ -171,6 +173,7 @@ REFUSED = {"rejected": True, "http_status": 400}
 WINDOW = {"rejection_code": "context_exceeded"}
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize(
     ("records", "answer"),
     [

@@ -29,6 +29,7 @@ def over(number: int, at: str = "2026-09-02T{:02d}:00:00Z", **more: Any) -> dict
 SAME_HOUR = "2026-09-02T05:{:02d}:00Z"
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("records", "patterns"),
     [

@@ -144,6 +144,7 @@ def test_the_reference_has_something_to_get_wrong(references):
     assert references["clean"]["evidence"].count("\n") > 100
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("kind", [pytest.param("clean", marks=pytest.mark.long), "dirty"])
 @pytest.mark.parametrize("spread", SPREADS, ids=lambda spread: spread.__name__)
 def test_order_split_and_packing_do_not_matter(spread, kind, references, request, tmp_path):

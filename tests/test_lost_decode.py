@@ -57,6 +57,7 @@ def tried_twice(decode: Row, gateway: Row) -> list[Row]:
     ]  # fmt: skip
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("decode", "gateway", "tier"),
     [

@@ -39,6 +39,7 @@ def flagged(case: forensics.Case) -> bool:
     return said
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("request_at", "finished_at", "is_it"),
     [

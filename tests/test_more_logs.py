@@ -42,6 +42,7 @@ def known_ids(rows: pl.DataFrame) -> set[str]:
 PAIRS = [(a, b) for a in SUBSETS for b in SUBSETS if a < b]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(("fewer", "more"), PAIRS, ids=lambda hops: "+".join(sorted(hops)))
 def test_adding_a_log_loses_no_request_and_clears_only_with_a_reason(
     by_subset: dict[frozenset[str], pl.DataFrame], fewer: set[str], more: set[str]

@@ -323,6 +323,7 @@ ONLY_BAD = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ONLY_BAD)
 def test_no_text_where_nothing_can_be_read(tmp_path, capfdbinary, name):
     path = tmp_path / name

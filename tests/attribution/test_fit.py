@@ -86,6 +86,7 @@ def _longer(row, number):
     return row
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("change", [_later, _smaller, _longer])
 def test_a_perturbed_log_is_caught_and_nothing_is_probable(change, case_of):
     case = case_of(only_decode(change))

@@ -103,6 +103,7 @@ def covered(total, rate, draw, keeps):
     return total <= kept_at_rate(seen, rate).high
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("total", "rate"), [(40, 0.5), (155, 0.9), (155, 0.97), (300, 0.2)])
 def test_the_truth_is_covered_as_often_as_is_said(total, rate):
     draw = random.Random(total)

@@ -44,6 +44,7 @@ def test_it_holds_where_the_archive_lies_now(made, tmp_path, capsys):
     assert call(made, "rerun", "out", "--logs", str(moved)) == 0
 
 
+@pytest.mark.long
 def test_a_changed_byte_is_named(made, capsys):
     path = made / "logs" / "logs.tar.gz"
     changed = bytearray(path.read_bytes())

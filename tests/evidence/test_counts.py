@@ -134,6 +134,7 @@ CHANGES: dict[str, tuple[str, Callable[[Path], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("what", CHANGES)
 def test_a_number_that_was_changed_is_named(out, reseal, what):
     name, change, said = CHANGES[what]
@@ -210,6 +211,7 @@ def later(held: dict[str, Any]) -> None:
     first["first_at"] = first["first_at"].replace("2026", "2025")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(
     ("name", "change", "named"),
     [

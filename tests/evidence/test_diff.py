@@ -95,6 +95,7 @@ def test_who_is_not_over_a_higher_threshold_is_not_listed_and_that_is_said(made)
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("narrower", "why"),
     [
@@ -156,6 +157,7 @@ def test_who_is_in_no_log_any_more_is_said_to_be(made):
     assert (back.change, back.why) == ("entered", ["read from inputs that are new or changed"])
 
 
+@pytest.mark.long
 def test_an_input_is_the_same_by_its_bytes_and_changed_by_its_name(made, tmp_path, monkeypatch):
     rows = [SHORT | {"request_id": "r"}, POOL]
     moved = diff(made("a", {"x": rows}), made("b", {"renamed": rows}))

@@ -39,6 +39,7 @@ def test_a_report_written_from_python_can_be_made_again(case, tmp_path):
     assert rerun(tmp_path / "out").exit_code == 0
 
 
+@pytest.mark.long
 def test_a_moved_or_edited_incident_file_is_no_obstacle(own, capsys):
     incident = own / "incident.toml"
     incident.write_text('[trigger]\nmechanism = "write"\n')

@@ -85,6 +85,7 @@ FIXES = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("fix", FIXES)
 def test_a_fix_that_stops_the_answer(judge, capsys, fix):
     gate, canary, verdict = FIXES[fix]

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from forensics.cli import run
 from forensics.errors import Exit
 from forensics.notices.public import band
@@ -42,6 +44,7 @@ def write_again(report_of, tmp_path, number: int, *more: str):
     return out, json.loads((out / "public_summary.json").read_bytes())
 
 
+@pytest.mark.long
 def test_a_few_more_than_last_time_cannot_be_told_from_the_difference(report_of, tmp_path):
     first, shown = write_again(report_of, tmp_path, 12)
     assert shown["recipients_total"]["tenants"] == 12

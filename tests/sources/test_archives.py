@@ -288,6 +288,7 @@ def test_members_of_a_zip_that_share_their_bytes_are_named(place):
     assert zips.SHARED in reasons("b.zip").values()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("packing_", PACK)
 def test_a_cut_tar_gives_what_it_holds_and_says_that_it_is_cut(place, packing_):
     filling = {f"{n}.log": os.urandom(100_000).hex().encode() for n in range(6)}

@@ -48,6 +48,7 @@ def test_the_example_of_the_page_is_ten_lines_and_reads_its_record(read, inciden
     assert seen.column("http_status") == [200]
 
 
+@pytest.mark.long
 def test_a_report_is_made_again_without_the_file_and_notices_that_the_incident_changed(
     incident, log, tmp_path
 ):

@@ -82,6 +82,7 @@ def told(seen):
     )
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("block", "rows", "size"), [(300, 10, 1 << 20), (300, 10_000, 900), (4_000, 1, 1)]
 )

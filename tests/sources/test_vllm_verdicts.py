@@ -223,6 +223,7 @@ def test_the_version_says_what_a_pool_counts(version, meant):
     assert poolmeaning.basis(version) == meant
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("version", "basis", "limit"),
     [

@@ -172,6 +172,7 @@ UNTOLD = {"stern", "colour"}
 """These tell no time."""
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("wrapper", WRAPPED)
 def test_the_same_requests_are_read_behind_every_wrapper(read, wrapper):
     bare = read(text(lambda _, line: line), "engine.log")

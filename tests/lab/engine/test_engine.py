@@ -96,6 +96,7 @@ def test_the_fault_leaks_from_the_limit_on_and_not_below_it(tmp_path):
     assert drill.reported == drill.leaked
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     "fix",
     [
@@ -141,6 +142,7 @@ def some(*usual: LinkFault) -> list[Any]:
     ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "fault", some(LinkFault.DROP, LinkFault.TRUNCATE, LinkFault.KILL_PREFILL, LinkFault.DUPLICATE)
 )
@@ -151,6 +153,7 @@ def test_whatever_the_link_does_the_logs_show_exactly_what_leaked(tmp_path, faul
     assert drill.reported == drill.leaked
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "fault", some(LinkFault.NONE, LinkFault.DELAY, LinkFault.KILL_DECODE, LinkFault.CLIENT_CANCEL)
 )
