@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -28,14 +27,17 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave all but the first variants of tests marked ``few`` to the long run."""
-    seen: Counter[str] = Counter()
+    """Of tests marked ``few`` leave all but some variants, spread evenly, to the long run."""
+    families: dict[str, list[pytest.Item]] = {}
     for item in items:
-        mark = item.get_closest_marker("few")
-        if mark is not None:
-            name = item.nodeid.partition("[")[0]
-            seen[name] += 1
-            if seen[name] > mark.args[0]:
+        if item.get_closest_marker("few") is not None:
+            families.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for family in families.values():
+        mark = family[0].get_closest_marker("few")
+        most = mark.args[0] if mark is not None else len(family)
+        kept = {at * len(family) // most for at in range(most)}
+        for at, item in enumerate(family):
+            if at not in kept and len(family) > most:
                 item.add_marker(pytest.mark.long)
 
 

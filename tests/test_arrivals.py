@@ -90,6 +90,7 @@ def only(case: forensics.Case) -> dict[str, Any]:
     return row
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("prefill", "decode"),
     [
@@ -113,6 +114,7 @@ def test_an_answer_that_ends_after_the_window_is_of_the_time_it_came(
     assert str(row["received_at"])[11:16] in ("03:13", "03:14")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("form", [finish, finish_json])
 @pytest.mark.parametrize("took", [None, 0.0, 1_753_355_419.0])
 def test_an_end_after_the_window_alone_says_nothing_of_the_arrival(

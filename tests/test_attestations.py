@@ -99,6 +99,7 @@ def tried(first: int | None, second: int | None) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("verdict", "tokens", "found", "said"),
     [

@@ -103,6 +103,7 @@ def asked(request_id: str, **values: Any) -> dict[str, Any]:
     return known | {"prefill_node": "p1", "http_status": 200, "completion_tokens": 1} | values
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("records", "result"),
     [

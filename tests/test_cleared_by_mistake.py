@@ -99,6 +99,7 @@ def test_an_engine_that_is_ready_twice_has_started_twice(tmp_path):
     assert (row["tier"], row["input_limit_tokens"]) == ("possible", 299_994)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("hours", [-9, -2, -1, 1, 2, 9])
 def test_clocks_hours_apart_do_not_part_a_room_that_each_side_has_once(tmp_path, hours):
     prefill = [START, pool(681_280), total(681_280)]

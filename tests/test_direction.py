@@ -193,6 +193,7 @@ def _lone(**trigger: object) -> list[dict[str, object]]:
     return [*rows, shared | short | {"decode_node": "d1/dp0", "transferred_pages": 1} | trigger]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("mechanism", ["write", "unknown"])
 @pytest.mark.parametrize("named", [True, False], ids=["rank known", "rank lost"])
 def test_a_write_whose_rank_no_log_names_may_have_been_on_any(

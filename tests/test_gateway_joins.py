@@ -83,6 +83,7 @@ def test_a_tenant_that_an_identifier_joins_is_not_inferred(case_of: CaseOf) -> N
     assert rows(known)["d", 0]["reasons"] == ["placeholder_prefill"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     "record",
     [
@@ -183,6 +184,7 @@ def test_a_retry_under_another_engine_id_takes_the_try_that_was_served(case_of: 
     assert found == [("r1", None, "ruled_out"), ("r2", "A", "probable")]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("order", list(permutations(range(4)))[::5])
 def test_several_of_one_size_are_never_guessed_and_never_counted_twice(
     case_of: CaseOf, order: tuple[int, ...]
@@ -307,6 +309,7 @@ def test_the_values_of_an_inferred_record_are_shown_as_evidence(case_of: CaseOf)
 # --- the hop before --------------------------------------------------------------------
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize(
     ("call", "joins"),
     [

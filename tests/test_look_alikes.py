@@ -500,6 +500,7 @@ def test_a_rejection_line_that_fits_two_requests_joins_neither(judge: Judge) -> 
 # --- figures that are none -------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("queue", "forward", "shown"),
     [

@@ -105,6 +105,7 @@ WITH_LENGTHS = (
 )
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("names", WITH_LENGTHS, ids="+".join)
 def test_together_with_a_logged_pool_they_find_them_all(rows: Read, names: tuple[str, ...]) -> None:
     found = rows(*names)
@@ -115,6 +116,7 @@ def test_together_with_a_logged_pool_they_find_them_all(rows: Read, names: tuple
     assert "possible" not in tiers(found, *BOUNDARY)
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("more", [(), (SPANS,), (DYNAMO,), (EPP,), (LOOKUPS,), REQUESTS])
 def test_refused_requests_are_not_delivered(rows: Read, more: tuple[str, ...]) -> None:
     found = rows(GATEWAY, PREFILL, *more)

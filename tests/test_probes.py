@@ -59,6 +59,7 @@ def test_four_tokens_after_it_are_a_request(node_logs: NodeLogs, at: int) -> Non
         assert left(node_logs({"n-01": lines})) == [f"prefill-3-{at}"]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("at", [READY - 5, READY + 60])
 @pytest.mark.parametrize("tokens", [1, 3, 5])
 def test_a_prompt_of_another_size_is_never_a_warm_up(
@@ -85,6 +86,7 @@ def test_a_clients_room_leaves_the_warm_ups_of_that_room_alone(node_logs: NodeLo
     assert left(case) == [f"prefill-3-{READY + 60}"]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("engine", ["sglang", "vllm", None])
 @pytest.mark.parametrize(("made", "requests"), [(8, 0), (5, 2)])
 def test_where_no_start_is_logged_the_form_alone_tells(

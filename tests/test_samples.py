@@ -41,6 +41,7 @@ def test_every_true_source_tenant_is_named() -> None:
     assert true.join(named, on=["request_id", "source_tenant_id"], how="anti").is_empty()
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("writer", [lab.write_plain, lab.write_sglang], ids=["plain", "sglang"])
 @pytest.mark.parametrize("small_pool", [True, False], ids=["small pool", "large pool"])
 @pytest.mark.parametrize("faulty", [True, False], ids=["faulty rejection", "sound rejection"])

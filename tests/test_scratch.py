@@ -48,6 +48,7 @@ def test_a_folder_is_private_and_gone_afterwards(place):
     assert not list(place.iterdir())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("command", ["check", "scope", "rerun"])
 def test_the_folder_of_a_killed_run_is_removed_by_the_next(command, place, other, tmp_path):
     process, folder = other

@@ -39,6 +39,7 @@ def assert_found_exactly(folder: Path, prefill: str, decode: str) -> None:
     assert told.filter(pl.col("tier") == "probable")["tenant_id"].null_count() == 0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("prefill", "decode"),
     [pytest.param(*both, marks=() if both[0] in EVERY_RUN else pytest.mark.long) for both in SOME],
@@ -61,6 +62,7 @@ def test_default_logging_on_prefill_keeps_everybody_as_possible(tmp_path, decode
     assert rooms(rows, "ruled_out").isdisjoint(TRUTH)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("prefill", FEW)
 def test_default_logging_on_decode_loses_nobody(tmp_path, prefill):
     rows = judged(tmp_path, prefill, "default")
@@ -79,6 +81,7 @@ def test_default_logging_everywhere_keeps_everybody(tmp_path):
     assert set(kept.filter(pl.col("tier") == "probable")["request_id"]) <= affected
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FEW)
 def test_no_content_of_a_surface_is_kept(tmp_path, name):
     lab.write_fleet(RUN, tmp_path / "logs", name, name)

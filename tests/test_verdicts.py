@@ -288,6 +288,7 @@ window = ["2026-08-27T00:00:00Z", "2026-09-10T00:00:00Z"]
 """
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("values", "tier"),
     [

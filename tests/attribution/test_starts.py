@@ -45,6 +45,7 @@ def test_a_record_that_repeats_what_is_known_may_be_a_snapshot(tmp_path):
 FULL = {"config": {"quantization": "fp8", "mem_fraction_static": 0.75}, "engine_version": "0.5.19"}
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize(
     ("pool", "told"),
     [

@@ -43,6 +43,7 @@ SIGNS: dict[str, tuple[dict[str, Any], ...]] = {
 }
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("sign", SIGNS)
 def test_a_sign_is_looked_at_as_a_report_would(tmp_path: Path, capsys, sign):
     log = tmp_path / "log.ndjson"

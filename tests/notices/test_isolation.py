@@ -27,6 +27,7 @@ def stopped(report, tmp_path, capsys, *more: str) -> None:
     assert not [path for path in tmp_path.iterdir() if "forensics-new" in path.name]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("planted", [OTHER, OF_OTHER, f"<!-- {OF_OTHER} -->", f'"{OTHER}",'])
 @pytest.mark.parametrize("name", ["notice.md.j2", "notice.html.j2"])
 def test_an_id_in_a_text_is_found(planted, name, report, tmp_path, capsys):

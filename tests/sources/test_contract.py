@@ -148,6 +148,7 @@ def test_stated_for_the_wrong_file_it_reads_nothing_and_says_so(form, read):
     assert seen.facts.unread or seen.facts.ignored
 
 
+@pytest.mark.few(100)
 @pytest.mark.parametrize("seed", range(8))
 def test_damaged_bytes_are_counted_and_quoted_nowhere(form, read, seed):
     name, content = POSITIVE[form.name]

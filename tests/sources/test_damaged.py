@@ -10,6 +10,7 @@ KINDS = {".log", ".csv", ".json", ".jsonl", ".ndjson", ".prom"}
 FILES = sorted(path for path in DATA.rglob("*") if path.suffix in KINDS)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_nothing_that_came_through_is_lost(path, read):
     data = path.read_bytes()

@@ -31,6 +31,7 @@ def look() -> Foreign:
     return Foreign("sglang", Context(Incident(), 0, "node.log"))
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("log", LOGS, ids=lambda path: path.name)
 def test_of_lines_without_a_telling_word_no_reader_takes_anything(read, log):
     words = [word.encode() for word in telltale.words(Incident())]

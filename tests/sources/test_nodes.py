@@ -47,6 +47,7 @@ def nodes(folder: Path) -> dict[str, str]:
     return found
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("stem", ["app", "x-json", "0", "engine"])
 def test_the_pool_of_one_machine_clears_no_request_of_another(tmp_path: Path, stem: str) -> None:
     case = forensics.read_logs(fleet(tmp_path / "logs", stem))

@@ -16,6 +16,7 @@ RECORD = '{"timestamp": "2026-08-28T03:14:06.000000", "event": "request.finished
 VLLM = "INFO 02-03 12:00:00 [async_llm.py:316] Added request chatcmpl-a."
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(
     ("lines", "bad"),
     [

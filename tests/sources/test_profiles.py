@@ -63,6 +63,7 @@ def test_records_of_an_unverified_profile_say_so(read, name):
         assert set(seen.column("hop")) == {"gateway"}
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("name", LINES)
 @pytest.mark.parametrize(
     "lay",
