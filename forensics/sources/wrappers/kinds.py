@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 
 import msgspec
@@ -32,25 +32,28 @@ FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, 
 Names = dict[str, str]
 
 
+class Head:
+    """As much of the beginning of a file as a wrapper is told by; all kinds look at the same."""
+
+    def __init__(self, head: bytes) -> None:
+        self.data = b"\n".join(head.split(b"\n", 2 * _LINES)[: 2 * _LINES])
+
+    @cached_property
+    def lines(self) -> list[bytes]:
+        """The first lines that hold anything."""
+        lines = (line.rstrip(b"\r") for line in self.data.split(b"\n"))
+        return list(islice((line for line in lines if line.strip()), _LINES))
+
+
 @dataclass(frozen=True)
 class Wrapper:
     """One kind of wrapper. ``weak`` is taken off only where no format is told with it on."""
 
     name: str
     title: str
-    tells: Callable[[bytes, Names], bool]
+    tells: Callable[[Head, Names], bool]
     start: Callable[[Names], Unwrapping]
     weak: bool = False
-
-
-def first_lines(head: bytes) -> bytes:
-    """Return as much of the beginning of a file as a wrapper is told by."""
-    return b"\n".join(head.split(b"\n", 2 * _LINES)[: 2 * _LINES])
-
-
-def _first(head: bytes) -> list[bytes]:
-    lines = (line.rstrip(b"\r") for line in head.split(b"\n"))
-    return list(islice((line for line in lines if line.strip()), _LINES))
 
 
 def _most(lines: Sequence[bytes], parse: Parse) -> bool:
@@ -79,8 +82,8 @@ def _json_parse(form: jsonforms.JsonForm) -> Parse:
 def _json(form: jsonforms.JsonForm) -> Wrapper:
     parse = _json_parse(form)
 
-    def tells(head: bytes, _: Names) -> bool:
-        lines = _first(head)
+    def tells(head: Head, _: Names) -> bool:
+        lines = head.lines
         return lines[:1] != [] and lines[0].startswith(form.opens) and _most(lines, parse)
 
     return Wrapper(
@@ -93,9 +96,8 @@ def _json(form: jsonforms.JsonForm) -> Wrapper:
 
 
 def _text(form: textforms.TextForm) -> Wrapper:
-    def tells(head: bytes, _: Names) -> bool:
-        lines = _first(head)
-        return _most(lines, form.parse) and _some_sure(lines, form)
+    def tells(head: Head, _: Names) -> bool:
+        return _most(head.lines, form.parse) and _some_sure(head.lines, form)
 
     return Wrapper(
         form.name,
@@ -114,23 +116,23 @@ def _some_sure(lines: Sequence[bytes], form: textforms.TextForm) -> bool:
 
 
 def _document(form: documents.DocumentForm) -> Wrapper:
-    def tells(head: bytes, _names: Names) -> bool:
-        near = head[:_NEAR].lstrip()
+    def tells(head: Head, _names: Names) -> bool:
+        near = head.data[:_NEAR].lstrip()
         if not near.startswith(form.opens) or not all(word in near for word in form.words):
             return False
-        first, _, rest = head.lstrip().partition(b"\n")
+        first, _, rest = head.data.lstrip().partition(b"\n")
         return not rest.strip() or not objects.is_json(first)  # else there is a record a line
 
     return Wrapper(form.name, form.title, tells, lambda _: documents.WholeDocument(form))
 
 
 def _objects(name: str, title: str, tells: Callable[[bytes], bool], *, weak: bool) -> Wrapper:
-    return Wrapper(name, title, lambda head, _: tells(head), lambda _: objects.Objects(), weak)
+    return Wrapper(name, title, lambda head, _: tells(head.data), lambda _: objects.Objects(), weak)
 
 
 def _table(form: tables.TableForm) -> Wrapper:
-    def tells(head: bytes, _: Names) -> bool:
-        line = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+    def tells(head: Head, _: Names) -> bool:
+        line = head.data.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
         try:
             header = next(csv.reader([line], strict=True), [])
         except csv.Error:
@@ -151,13 +153,13 @@ def _plain(line: bytes) -> Inner:
 COLOUR = Wrapper(
     "colour",
     "terminal colours",
-    lambda head, _: _COLOUR.search(head) is not None,
+    lambda head, _: _COLOUR.search(head.data) is not None,
     lambda _: LineByLine(_plain, "terminal colours"),
 )
 _LOGFMT = Wrapper(
     "logfmt",
     "logfmt",
-    lambda head, names: _most(_first(head), partial(_logfmt_parse, names)),
+    lambda head, names: _most(head.lines, partial(_logfmt_parse, names)),
     lambda names: LineByLine(partial(_logfmt_parse, names), "logfmt"),
     weak=True,
 )
@@ -169,7 +171,7 @@ _OBJECTS = (
 _DELIMITED = Wrapper(
     "delimited",
     "a table with another delimiter",
-    lambda head, _: delimiters.told(head),
+    lambda head, _: delimiters.told(head.data),
     lambda _: delimiters.Delimited(),
     weak=True,
 )

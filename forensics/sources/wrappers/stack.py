@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import Source
 from forensics.sources.parsed import Parsed
-from forensics.sources.wrappers.kinds import WRAPPERS, Names, first_lines
+from forensics.sources.wrappers.kinds import WRAPPERS, Head, Names
 from forensics.sources.wrappers.layer import Layer
 
 DEEPEST = 8
@@ -50,7 +50,7 @@ class Stack:
         """
         before = len(self.layers)
         while len(self.layers) < DEEPEST:
-            head = first_lines(self.source.head())
+            head = Head(self.source.head())
             kinds = (kind for kind in WRAPPERS if kind.weak <= weak and kind.tells(head, names))
             kind = next(kinds, None)
             if kind is None:
