@@ -27,9 +27,8 @@ def further(analysis: Analysis, counts: dict[str, int]) -> list[doc.StatisticalB
         counts: responses by tier.
     """
     certain = counts.get("confirmed", 0) + counts.get("probable", 0)
-    missing, hours = _hours(analysis)
     found = sampled(certain, analysis.incident.logs.sampling_rate)
-    found += lost(certain, missing, hours)
+    found += lost(certain, *_hours(analysis))
     results = stored()
     if results is not None and current(results):
         for one in results.situations:
@@ -38,11 +37,21 @@ def further(analysis: Analysis, counts: dict[str, int]) -> list[doc.StatisticalB
     return found
 
 
-def _hours(analysis: Analysis) -> tuple[int, int]:
-    """Return node hours that are missing, and node hours in all."""
-    hours = analysis.coverage.hours
-    missing = hours.filter(pl.col("gap") | pl.col("unlogged") | pl.col("thin")).height
-    return missing, int(analysis.coverage.nodes["hours"].sum())
+def _hours(analysis: Analysis) -> tuple[int, int, str]:
+    """Return node hours that are missing of a hop, of how many, and which hop lacks the most.
+
+    A response shows as affected where every hop's record is there: full logs of one hop are no
+    stand-in for what another one lost.
+    """
+    gone = pl.col("gap") | pl.col("unlogged") | pl.col("thin")
+    missing = analysis.coverage.hours.filter(gone).group_by("hop").len("missing")
+    hours = analysis.coverage.nodes.group_by("hop").agg(pl.col("hours").sum())
+    rows = hours.join(missing, on="hop", nulls_equal=True)
+    if not rows.height:
+        return 0, 0, ""
+    rows = rows.sort(pl.col("missing") / pl.col("hours"), "hop", descending=True, nulls_last=True)
+    worst = rows.row(0, named=True)
+    return worst["missing"], worst["hours"], worst["hop"] or "joined"
 
 
 def shares(analysis: Analysis, received: pl.DataFrame) -> list[doc.ShareBound]:

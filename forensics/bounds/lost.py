@@ -6,13 +6,14 @@ from forensics.bounds.statistical import kept_at_rate
 from forensics.exposure import StatisticalBound
 
 
-def lost(certain: int, missing: int, hours: int) -> list[StatisticalBound]:
+def lost(certain: int, missing: int, hours: int, hop: str) -> list[StatisticalBound]:
     """Return by how much the count could be larger where node hours are missing.
 
     Args:
         certain: confirmed and probable responses in the logs.
-        missing: node hours without records that were due.
-        hours: node hours in all.
+        missing: node hours of the hop that lacks the most, without records that were due.
+        hours: its node hours in all.
+        hop: which one.
     """
     if not missing or missing >= hours:
         return []
@@ -21,7 +22,7 @@ def lost(certain: int, missing: int, hours: int) -> list[StatisticalBound]:
     high, point = int(found.high or 0), int(found.point or 0)
     sentence = (
         f"{certain:,} confirmed or probable responses were found, and {missing:,} of "
-        f"{hours:,} node hours are missing: the logs hold {rate:.1%} of all hours. "
+        f"{hours:,} node hours of {hop} logs are missing: they hold {rate:.1%} of these. "
         f"If {found.assumption}, there "
         f"were about {point:,}, and at the most {high:,} ({found.level:.0%}, {found.sided}, "
         f"{found.method}); if hours with large requests were lost more often, it could be more."

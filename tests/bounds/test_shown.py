@@ -48,7 +48,7 @@ def test_a_missing_hour_brings_its_bound_and_says_what_it_assumes(case_of: CaseO
     case = case_of(*short(GAP))
     (bound,) = [b for b in case.exposure().headline.further_bounds if "binomial" in b.method]
     assert (bound.low, bound.level, bound.sided) == (1, 0.95, "one-sided")
-    for said in ("1 of 4 node hours", "75.0%", "95%", "one-sided", "nothing to do with"):
+    for said in ("1 of 4 node hours of", "75.0%", "95%", "one-sided", "nothing to do with"):
         assert said in bound.sentence
     shares = case.exposure().share_bounds
     assert [bound.name for bound in shares] == ["tenants"]
@@ -94,8 +94,8 @@ def test_a_validation_that_found_nothing_is_said_to_bound_nothing(
 
 
 def test_hours_are_only_counted_where_some_are_missing_and_some_are_left() -> None:
-    assert lost(155, 0, 100) == lost(155, 100, 100) == []
-    (bound,) = lost(155, 3, 100)
+    assert lost(155, 0, 100, "decode") == lost(155, 100, 100, "decode") == []
+    (bound,) = lost(155, 3, 100, "decode")
     assert (bound.point, bound.high) == (160, 164)
 
 
