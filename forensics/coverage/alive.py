@@ -16,6 +16,10 @@ from forensics.activity import HOUR
 from forensics.columns import ensure
 
 MINUTE = 60_000_000
+MARGIN = 5 * MINUTE
+"""How far the clocks of two nodes may be apart, and a silence reaches into the lines beside it."""
+STEADY = 10
+"""Minutes of an hour with records from which these alone tell of silences."""
 _NODE = {"prefill": "prefill_node", "decode": "decode_node"}
 
 
@@ -65,9 +69,11 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
     rows = ensure(observed, ["received_at", name]).filter(pl.col("hop") == hop)
     minute = pl.col("received_at") // MINUTE * MINUTE
     wrote = rows.select(server=server(name), begin=minute, end=minute + MINUTE)
+    wrote = wrote.drop_nulls("begin").unique()
     ran = lines.worked.filter(pl.col("hop") == hop)
     ran = ran.select(server=server("node"), begin="hour", end=pl.col("hour") + HOUR)
-    wrote = pl.concat([wrote, ran]).drop_nulls("begin").unique()
+    ran = ran.join(_steady(wrote), on="server", how="anti")
+    wrote = pl.concat([wrote, ran.unique()])
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
     # What was declared of all nodes of a pattern is of no server that there must be.
@@ -75,6 +81,15 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
     started = lines.epochs.filter(one).select(server=server("node")).drop_nulls()
     never = started.join(named, on="server", how="anti").height > 0
     return Silences(*_together(_stretches(wrote, due)), never)
+
+
+def _steady(wrote: pl.DataFrame) -> pl.DataFrame:
+    """Return the servers whose records say minute by minute whether they were there.
+
+    Batches are counted by the hour: one line would stand for an hour of which most is lost.
+    """
+    hours = wrote.group_by("server", pl.col("begin") // HOUR).len()
+    return hours.group_by("server").agg(pl.col("len").median()).filter(pl.col("len") >= STEADY)
 
 
 def server(node: str) -> pl.Expr:
@@ -90,13 +105,12 @@ def _stretches(wrote: pl.DataFrame, due: pl.Series) -> pl.DataFrame:
     )
     after = pl.col("begin").shift(-1).over("server")
     last = pl.lit(due.max(), dtype=pl.Int64)
-    gaps = every.select(begin="until", end=pl.coalesce(after, last), open=after.is_null())
+    gaps = every.select(begin="until", end=pl.coalesce(after, last))
     first = every.group_by("server").agg(end=pl.col("begin").min())
     begin = pl.lit(due.min(), dtype=pl.Int64)
-    gaps = pl.concat([gaps, first.select(begin=begin, end="end", open=pl.lit(value=False))])
+    gaps = pl.concat([gaps, first.select(begin=begin, end="end")])
     long = gaps.filter(pl.col("end") - pl.col("begin") >= HOUR - MINUTE)
-    # The last that was due lies at the end of what is open, and within it.
-    return long.select("begin", end=pl.col("end") + pl.col("open").cast(pl.Int64))
+    return long.select(pl.col("begin") - MARGIN, pl.col("end") + MARGIN)
 
 
 _EVER = 1 << 62
