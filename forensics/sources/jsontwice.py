@@ -1,4 +1,4 @@
-"""Records that say two things: a count of tokens comes twice, with different values.
+"""Records that say two things: a count of tokens or pages comes twice, with different values.
 
 Which of them counts is the decoder's choice; so none does, and the value is one that fits nothing.
 """
@@ -21,12 +21,12 @@ _KEYS = msgspec.json.Decoder(dict[str, Raw])
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 
 
-_END = "tokens"
-_MARK = b'tokens"'
+_ENDS = ("tokens", "pages")
+"""Of which columns: what a prompt's length is told by, and whether all of it arrived."""
 
 
 class Contradictions:
-    """Finds the counts of tokens for which a line has different values.
+    """Finds the counts of tokens and pages for which a line has different values.
 
     Of other keys the last value holds: to count all of them costs a sixth of the reading pass.
 
@@ -36,7 +36,7 @@ class Contradictions:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = _counts(tree)
-        self._named = sorted(_columns(self._tree))
+        self._named = _by_mark(self._tree)
         self._twice = Twice(_names(self._tree))
 
     def of(self, block: Block, values: Values | None) -> dict[int, list[str]]:
@@ -55,10 +55,12 @@ class Contradictions:
         return {at: columns for at, columns in found.items() if columns}
 
     def _once(self, block: Block, values: Values) -> bool:
-        """Say whether there are no more counts of tokens than values: then none comes twice."""
-        there = (values[name] for name in self._named if name in values)
-        known = sum(map(_known, there))
-        return block.data.count(_MARK) == known
+        """Say whether there are no more keys of these than values: then none comes twice."""
+        for mark, columns in self._named.items():
+            known = sum(_known(values[name]) for name in columns if name in values)
+            if block.data.count(mark) != known:
+                return False
+        return True
 
     def _columns(self, line: bytes) -> list[str]:
         if not _may(self._tree, line):
@@ -85,14 +87,27 @@ def _known(values: Sequence[Any]) -> int:
 
 
 def _counts(tree: Tree) -> Tree:
-    """Return the part of a tree that leads to counts of tokens."""
+    """Return the part of a tree that leads to counts of tokens and pages."""
     found: Tree = {}
     for key, node in tree.items():
         if not isinstance(node, Leaf):
             if inner := _counts(node):
                 found[key] = inner
-        elif node.kind == "count" and key.endswith(_END):
+        elif node.kind == "count" and (node.column.endswith(_ENDS) or key.endswith(_ENDS)):
             found[key] = node
+    return found
+
+
+def _by_mark(tree: Tree) -> dict[bytes, list[str]]:
+    """Return the columns by the bytes that their keys end in, as few of them as tell a key."""
+    found: dict[bytes, list[str]] = {}
+    for key, node in tree.items():
+        if isinstance(node, Leaf):
+            end = next((one for one in _ENDS if key.endswith(one)), key)
+            found.setdefault(msgspec.json.encode(end)[1:], []).append(node.column)
+            continue
+        for mark, columns in _by_mark(node).items():
+            found.setdefault(mark, []).extend(columns)
     return found
 
 

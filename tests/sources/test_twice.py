@@ -21,6 +21,16 @@ def test_a_count_that_comes_twice_is_unknown_and_counted(read, others, end):
     assert seen.facts.bad_values["prompt_tokens"] == 1
 
 
+@pytest.mark.parametrize("key", ["transferred_pages", "promptLen"])
+def test_so_is_one_of_pages_and_one_under_a_name_of_the_operators(read, key):
+    row = {"request_id": "r-1", "received_at": "2026-02-03T04:05:06Z", key: 1}
+    text = json.dumps(row)[:-1] + f', "{key}": 500}}\n' + json.dumps(row)
+    columns = {"promptLen": "prompt_tokens"}
+    seen = read(text, columns=columns)
+    name = columns.get(key, key)
+    assert seen.rows.sort("line")[name].to_list() == [None, 1]
+
+
 USUAL = '{"a_tokens": 1, "x": {"b_tokens": 2, "c_tokens": 3}}'
 
 
