@@ -13,16 +13,25 @@ _KEYS = "|".join(
     (
         rf"sk-{_KEY}{{16,}}",
         rf"[prs]k_(?:live|test)_{_WORD}{{16,}}",
-        "(?:AKIA|ASIA)[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)",
         rf"(?:gh[oprsu]|github_pat|gsk)_{_WORD}{{16,}}",
         "hf_[0-9A-Za-z]{16,}",
-        rf"xox[abeoprs]-{_KEY}{{10,}}",
-        rf"AIza{_KEY}{{30,}}",
+        "(?:fw|r8|npm|whsec|shp(?:at|ca|pa|ss)|do[opr]_v1|tgp_v1|lsv2_(?:pt|sk))_[0-9A-Za-z]{16,}",
+        "pcsk_[0-9A-Za-z]{4,}_[0-9A-Za-z]{16,}",
+        rf"(?:ya29|SG)\.{_KEY}{{16,}}",
         rf"(?:glpat|nvapi|pplx|xai)-{_KEY}{{16,}}",
         r"(?i:bearer)(?:\s|%20|\+)+[0-9A-Za-z._~+/=-]{16,}",
         rf"(?i:(?:api|access|secret)[_-]?(?:key|token))(?:=|%3[Dd]){_KEY}{{16,}}",
     )
 )
+
+_ANYWHERE = "|".join(
+    (
+        "(?:AKIA|ASIA)[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)",
+        rf"xox[abeoprs]-{_KEY}{{10,}}",
+        rf"AIza{_KEY}{{30,}}",
+    )
+)
+"""Forms that no word begins with: behind a letter too."""
 
 _KINDS = ("a-z", "A-Z", "0-9")
 _MIXED = "|".join(
@@ -40,7 +49,7 @@ _CLAIMS = "hbGci|0eXAi|raWQi|lbmMi|pc3Mi|zdWIi|hdWQi|leHAi|pYXQi|qdGki|uYmYi|hen
 """What a header or the claims of a token begin with, behind a brace: alg, typ, kid, iss, sub, …"""
 _TOKEN = rf"eyJ{_KEY}{{6,}}\.eyJ{_KEY}{{6,}}|eyJ(?:{_CLAIMS}){_KEY}{{8,}}"
 
-PATTERN = rf"{_APART}(?:{_KEYS})|(?:{_ISSUED}){_RANDOM}|{_TOKEN}|-----BEGIN|://[^\s/@:]*:[^\s/@]+@"
+PATTERN = rf"{_APART}(?:{_KEYS})|{_ANYWHERE}|(?:{_ISSUED}){_RANDOM}|{_TOKEN}|-----BEGIN|://[^\s/@:]*:[^\s/@]+@"
 """Matches every text that :func:`looks_secret` says yes to, and few others."""
 
 WORDS = r"^sk(?:-[a-z]{1,15}[0-9]{0,2}|-[0-9]{1,3})+(?:/[a-z]{1,4}[0-9]{1,3})?$"

@@ -44,6 +44,13 @@ SECRETS = [
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0",
     "ideyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9",
     "eyJzdWIiOiIxMjM0NTY3ODkwIn0",
+    "acmeAKIAIOSFODNN7EXAMPLE",
+    f"acmexoxb-123456789012-{HIDDEN}",
+    *(f"{issuer}_{HIDDEN}" for issuer in ("fw", "r8", "npm", "whsec", "shpat", "dop_v1", "tgp_v1")),
+    f"lsv2_pt_{HIDDEN}",
+    f"pcsk_4cRtY_{HIDDEN}",
+    f"ya29.{HIDDEN}",
+    f"SG.{HIDDEN}.{HIDDEN}",
 ]
 LOOKALIKES = [
     "550e8400-e29b-41d4-a716-446655440000",
@@ -53,6 +60,9 @@ LOOKALIKES = [
     "sk-a1b2",
     "rk-t-a",
     "skyline-labs",
+    "fw_gateway_eu_west_1",
+    "npm_build_of_the_client_0123456789",
+    "SG.prefill-03",
     "skyline-0123456789abcdef0123",
     "task-0123456789abcdef0123",
     "disk-0123456789abcdef0123",
