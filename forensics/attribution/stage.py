@@ -22,7 +22,7 @@ from forensics.attribution import (
 )
 from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.attribution.gaps import Lost, widened
-from forensics.attribution.starts import Starts
+from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stays import Stay
 from forensics.capacity import Capacity
 from forensics.direction import UNDELIVERED, flagged
@@ -105,9 +105,15 @@ def _readers(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
     """Note what speaks against a replay beside the figures of the stay itself."""
-    doubts = (("outlived_a_start", starts.outlived), ("start_unsure", starts.unsure))
+    known = {stay.node: [start.at for start in starts.known.get(stay.node, [])]}
+    doubts = (
+        ("outlived_a_start", starts.outlived),
+        ("start_unsure", starts.unsure),
+        ("start_unsure", known),
+    )
     for reason, moments in doubts:
-        if any(stay.since < at <= stay.last_read for at in moments.get(stay.node, [])):
+        here = moments.get(stay.node, [])
+        if any(stay.since < at <= stay.last_read + TOLERANCE for at in here):
             stay.reasons.add(reason)
     if evidence.lost.concerns(stay):
         stay.reasons.add("records_lost")

@@ -102,17 +102,17 @@ def of_side(
 def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
     """Set ``decode_since`` or ``prefill_since`` to the last known start before each request.
 
-    Null where none is known, or where the zone of the request's clock was assumed.
+    Null where none is known, or where the zone of the request's clock was assumed. A request
+    shortly before a start may be of the engine before it, so one looks back to the start of that.
     """
     for starts in sides:
         asked = _ran(requests, starts.side).with_row_index("_row")
-        asked = asked.with_columns(at=pl.col("began") + TOLERANCE)
-        timed = asked.filter(pl.col("at").is_not_null() & ~pl.col("assumed")).sort("at")
+        timed = asked.filter(pl.col("began").is_not_null() & ~pl.col("assumed")).sort("began")
         rows = [(node, one.at) for node, known in starts.known.items() for one in known]
         table = pl.DataFrame(rows, {"node": pl.String, "start": pl.Int64}, orient="row")
         found = timed.join_asof(
             table.sort("start"),
-            left_on="at",
+            left_on="began",
             right_on="start",
             by="node",
             check_sortedness=False,
@@ -217,5 +217,5 @@ def _apart(one: int, other: int) -> int:
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:
     """Say whether a request held pages from before a moment until after it."""
-    over = (pl.col("taken") < at - TOLERANCE) & (pl.col("ended") > at + TOLERANCE)
+    over = (pl.col("taken") < at) & (pl.col("ended") > at + TOLERANCE)
     return bool(held.select(over.any()).item()) if held.height else False

@@ -125,8 +125,9 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
 
 
 def _astray(stay: Stay, every: pl.DataFrame) -> None:
-    """Note that requests of the rank may have run before this start, or since another."""
-    if stay.rows.select((pl.col("first") < stay.since).any()).item():
+    """Note that requests of the rank may have run since this start, or since another."""
+    before = pl.col("first").is_between(stay.since - START_OFF, stay.since, closed="left")
+    if every.select(before.any()).item():
         stay.reasons.add("start_unsure")
     inside = (pl.col("last") > stay.since + START_OFF) & (pl.col("first") <= stay.last_read)
     other = (pl.col("since") != stay.since) & inside & pl.col("may_have_held")

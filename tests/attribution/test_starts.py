@@ -112,6 +112,15 @@ def test_a_start_that_a_request_outlived_was_none(tmp_path):
     assert sources(tmp_path, *lines) == ["new", "old"]
 
 
+@pytest.mark.parametrize("late", ["1.5", "9"])
+def test_who_read_shortly_before_a_start_may_have_read_of_the_engine_before(tmp_path, late):
+    times = {"reserved_at": f"{DAY}04:00:00.5Z", "released_at": f"{DAY}04:00:0{late}Z"}
+    lines = (start("00:00:00", 900), NEW, start("04:00:02", 950), READER | times)
+    assert sources(tmp_path, *lines) == ["new"]
+    (stay,) = forensics.read_logs(tmp_path / "logs.ndjson").analysis.attribution.stays
+    assert "start_unsure" in stay.reasons or "outlived_a_start" in stay.reasons
+
+
 def test_what_an_engine_says_as_it_starts_is_a_start_though_nothing_changed(tmp_path):
     logs = tmp_path / "logs"
     logs.mkdir()
