@@ -11,9 +11,10 @@ import io
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import polars as pl
 
 from forensics.incident import Incident
-from forensics.sources import registry
+from forensics.sources import otherlines, registry
 from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
@@ -87,7 +88,7 @@ class Apart:
         for name, block in found:
             known = self._teller.met.get(name) if self._teller is not None else None
             if known is None:
-                yield None, _counted(name, block)
+                yield None, _counted(name, block, context)
                 continue
             for parsed in known.read(OneBlock(block), context):
                 yield name, parsed
@@ -127,12 +128,17 @@ def _strange(block: Block, opens: bytes) -> list[int]:
     return found
 
 
-def _counted(name: str, block: Block) -> Parsed:
+def _counted(name: str, block: Block, context: Context) -> Parsed:
+    """Count records in no known format; what they carry as a text may be a line of another log."""
     number = len(block.starts)
     parsed = Parsed(read=number)
-    parsed.ignored[OTHER] += number
     if name == ASKED:
+        parsed.ignored[OTHER] += number
         parsed.notes[ASKED] += number
+        return parsed
+    texts = pl.Series("body", block.data.decode("utf-8", "replace").split("\n")[:number])
+    rows = texts.to_frame().with_columns(line=pl.Series(block.all_numbers(number), dtype=pl.Int64))
+    otherlines.count(rows, context, parsed, OTHER)
     return parsed
 
 

@@ -36,6 +36,29 @@ def test_both_are_read_and_each_line_counts_once(read, engine, gateway_first):
     assert seen.facts.read == 5
 
 
+STATS = (
+    "[2026-02-03 04:00:01 DP0 TP0] ReqTimeStats(rid=r-1, bootstrap_room=17, input_len=701234, "
+    "cached_input_len=0, output_len=90, attempts=0, type=decode): bootstrap_duration=14.00ms, "
+    "forward_duration=2530.00ms, entry_time=1770091201.032"
+)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"log": STATS + "\n", "stream": "stderr", "time": "2026-02-03T04:00:01.000000000Z"},
+        {"MESSAGE": STATS, "__REALTIME_TIMESTAMP": "1770091201000000", "_HOSTNAME": "n1"},
+    ],
+    ids=["docker", "journald"],
+)
+def test_an_engines_line_within_a_record_of_no_format_is_unreadable(read, engine, line):
+    """As where a collector's wrapper stands around lines of a log that is bare otherwise."""
+    seen = read(ENGINES[engine] * 3 + f"{json.dumps(line)}\n{STRANGE}", "node-1.log")
+    assert [unread.line for unread in seen.facts.unread] == [4]
+    assert seen.facts.ignored["other record"] == 1
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_json_of_no_format_is_an_other_record(read, engine):
     seen = read(ENGINES[engine] + STRANGE * 3 + f"{json.dumps(GATEWAY)}\n", "node-1.log")
