@@ -8,7 +8,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.attribution.coresidency import as_pairs, residence
-from forensics.attribution.ranks import unranked
+from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.boots import BEGINNING
@@ -35,17 +35,26 @@ class Lost:
     silences: Silences
 
     def since(self, stay: Stay) -> int | None:
-        """Return from when on records are missing between a rank's start and its last read."""
+        """Return from when on records are missing between a rank's start and its last read.
+
+        A line that cannot be read, and a request that was not logged, may be of any moment.
+        """
+        if self.sampled or any(alike(node, stay.node) for node in self.unread):
+            return stay.since
         inside = self.hours
         if inside.height:
-            own = pl.col("node").is_in([stay.node, server_of(stay.node)])
+            own = pl.col("node").is_in(
+                [node for node in inside["node"].unique() if alike(node, stay.node)]
+            )
             span = pl.col("hour").is_between(stay.since - HOUR, stay.last_read)
             inside = inside.filter(own & span)
         silent = [begin for begin, _ in self.silences.between(stay.since, stay.last_read)]
         return min([*inside["hour"].to_list(), *silent], default=None)
 
     def anywhere(self) -> int | None:
-        """Return from when on records of any rank are missing."""
+        """Return from when on records of any rank are missing; see :meth:`since`."""
+        if self.sampled or self.unread:
+            return BEGINNING
         spans = [begin for begin, _ in self.silences.spans]
         return min([*self.hours["hour"].to_list(), *spans], default=None)
 
@@ -54,8 +63,7 @@ class Lost:
         here = (pl.col("last") >= stay.since) & (pl.col("first") <= stay.last_read)
         here &= pl.col("server").is_null() | (pl.col("server") == server_of(stay.node))
         strays = bool(self.astray.select(here.any()).item())
-        unread = {stay.node, server_of(stay.node)} & self.unread
-        return bool(self.sampled or unread or strays or self.since(stay) is not None)
+        return strays or self.since(stay) is not None
 
 
 def lost(
@@ -103,9 +111,8 @@ def widened(
     since = [(stay.node, stay.since, missing.since(stay)) for stay in stays]
     since.append((None, BEGINNING, missing.anywhere()))
     gone = [row for row in since if row[2] is not None]
-    empty = pairs.clear()
     if not gone:
-        return empty
+        return pairs.clear()
     kinds = {"node": pl.String, "since": pl.Int64, "lost": pl.Int64}
     keys = pl.DataFrame(gone, kinds, orient="row")
     read = residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
@@ -115,4 +122,4 @@ def widened(
     every = read.join(tenants, how="cross").with_columns(last_at=pl.col("lost"))
     rows = as_pairs(every, "decode").with_columns(tier=pl.lit("not_assessable"))
     key = ["request_id", "attempt", "source_tenant_id"]
-    return rows.join(pairs, on=key, how="anti", nulls_equal=True).select(empty.columns)
+    return rows.join(pairs, on=key, how="anti", nulls_equal=True)

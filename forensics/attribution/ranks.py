@@ -23,6 +23,11 @@ def beside(nodes: pl.Series) -> pl.DataFrame:
     return pl.concat([itself, up, up.select(node="rank", rank="node")])
 
 
+def alike(one: str, other: str) -> bool:
+    """Say whether two identities may be of one rank."""
+    return one in (other, server_of(other)) or server_of(one) == other
+
+
 def unranked(nodes: pl.Series) -> list[str]:
     """Return servers that are named without a rank where ranks of them are named as well."""
     pairs = beside(nodes).filter(pl.col("rank") != pl.col("node"))

@@ -75,7 +75,10 @@ def attribute(
     """
     rows = judged.requests
     reads = incident.trigger.mechanism == "read"
-    found = stays.collect(rows, capacity, evidence.probed) if reads else []
+    read = rows if reads else _readers(rows)
+    writes = incident.trigger.mechanism == "write"
+    every_stay = [] if writes else stays.collect(read, capacity, evidence.probed)
+    found = every_stay if reads else []
     for stay in found:
         _doubt(stay, starts, evidence)
     named = [
@@ -84,10 +87,10 @@ def attribute(
     ]
     every = pl.concat([pl.DataFrame(schema=replays.NAMED), *named])
     pairs = [judged.pairs]
-    if incident.trigger.mechanism != "write":
-        pairs.append(tail.pairs(rows if reads else _readers(rows)))
+    if not writes:
+        pairs.append(tail.pairs(read))
+        pairs.append(widened(read, judged.pairs, every_stay, evidence.lost))
     if reads:
-        pairs.append(widened(rows, judged.pairs, found, evidence.lost))
         pairs.append(_as_pairs(every, rows, {stay.node: stay.page_tokens for stay in found}))
     return Attribution(
         together.ordered(pairs),

@@ -41,9 +41,12 @@ READER = hold(
 )
 
 
-def read(tmp_path, *lines):
+def read(tmp_path, *lines, incident=None):
     logs = tmp_path / "logs.ndjson"
     logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    if incident is not None:
+        (tmp_path / "incident.toml").write_text(incident)
+        return forensics.read_logs(logs, incident=tmp_path / "incident.toml")
     return forensics.read_logs(logs)
 
 
@@ -58,7 +61,14 @@ def tenants(case) -> set[str]:
     return set(case.sources.polars()["source_tenant_id"])
 
 
+def best(case) -> dict[str, str]:
+    """Tier of each source of the response."""
+    rows = case.sources.polars().filter(request_id="x").sort("tier")
+    return dict(rows.select("source_tenant_id", "tier").iter_rows())
+
+
 EVERYONE = {f"of-w{n}" for n in range(6)}
+WIDENED = dict.fromkeys(("of-e", "of-x"), "not_assessable")
 
 
 def test_a_rank_with_all_that_is_needed_is_replayed(tmp_path):
@@ -196,13 +206,31 @@ def test_a_hold_without_its_end_is_named(tmp_path):
     assert found(case) == ({"holds_not_logged"}, {})
 
 
-def test_an_unreadable_line_is_a_record_that_is_missing(tmp_path):
-    logs = tmp_path / "logs.ndjson"
-    lines = "".join(json.dumps(line) + "\n" for line in (POOL, *WRITERS, READER))
-    logs.write_text(lines + '{"request_id": "CANARY-\n')
-    case = forensics.read_logs(logs)
-    assert found(case) == ({"records_lost"}, {})
-    assert tenants(case) == EVERYONE
+@pytest.mark.parametrize("reader", [READER, READER | {"decode_node": None}], ids=["d1", "any"])
+def test_an_unreadable_line_is_a_record_of_anybody_that_is_missing(tmp_path, reader):
+    lines = "".join(json.dumps(line) + "\n" for line in (POOL, *WRITERS, reader))
+    (tmp_path / "d1.ndjson").write_text(lines + '{"request_id": "CANARY-\n')
+    elsewhere = hold("e", "02:30:00.5", "02:30:01.5", decode_node="d2")
+    (tmp_path / "d2.ndjson").write_text(json.dumps(elsewhere) + "\n")
+    case = forensics.read_logs(tmp_path)
+    assert best(case) == dict.fromkeys(EVERYONE, "possible") | WIDENED
+    if reader is READER:
+        assert found(case) == ({"records_lost"}, {})
+
+
+def test_where_only_some_requests_were_logged_anybody_may_have_run(tmp_path):
+    elsewhere = hold("e", "01:30:00.5", "01:30:01.5", decode_node="d2")
+    incident = "[logs]\nsampling_rate = 0.1\n"
+    case = read(tmp_path, POOL, *WRITERS, READER, elsewhere, incident=incident)
+    assert best(case) == dict.fromkeys(EVERYONE, "possible") | WIDENED
+
+
+def test_a_stretch_without_requests_widens_where_the_direction_is_not_settled(tmp_path):
+    elsewhere = hold("e", "03:09:00.5", "03:09:01.5", decode_node="d2")
+    lines = (STARTED, *busy(hole=range(110, 135)), elsewhere, LAST)
+    case = read(tmp_path, *lines, incident='[trigger]\nmechanism = "unknown"\n')
+    assert best(case)["of-e"] == "not_assessable"
+    assert "probable" not in best(case).values()
 
 
 def test_without_pool_or_page_size_nothing_is_replayed(tmp_path):
