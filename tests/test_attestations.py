@@ -66,6 +66,15 @@ def test_it_raises_and_lowers_with_a_recorded_reason(judged) -> None:
     assert "short" in case.ruled_out.polars()["request_id"]
 
 
+def test_a_client_names_a_request_by_the_id_of_its_own_record(judged) -> None:
+    gateway = row("chat-1") | {"hop": "gateway", "transfer_id": "17", "prompt_tokens": 9}
+    engine = {"hop": "decode", "request_id": "eng-1", "transfer_id": "17", "decode_node": "d1"}
+    times = {"received_at": gateway["received_at"], "decode_prompt_tokens": 9}
+    for name in ("chat-1", "eng-1"):
+        case = judged(f"{name},foreign,{SAID}", records=[gateway, engine | times])
+        assert case.requests.polars()["tier"].to_list() == ["confirmed"]
+
+
 def test_it_speaks_for_one_tenant_where_tenants_share_an_id(judged) -> None:
     case = judged(f"twice,foreign,{SAID},b", head=f"{HEAD},tenant_id")
     found = tiers(case)

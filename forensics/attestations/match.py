@@ -1,8 +1,8 @@
 """Which requests each attestation speaks for.
 
-It names a request by its id; where that was tried several times, or several tenants use the id,
-one answer was looked at, and the id does not say which. A try of which it is shown that nothing
-left for the client was answered by nobody. Of the others, foreign data is taken for that of the
+It names a request by its id, in whichever hop's log; where that was tried several times, or
+several tenants use the id, one answer was looked at, and the id does not say which. A try of
+which it is shown that nothing left for the client was answered by nobody. Of the others, foreign data is taken for that of the
 last one of each tenant, as a client's answer is; data of its own lowers none of them.
 A review from before a try came was not of it, and says nothing.
 """
@@ -70,8 +70,14 @@ class Attested:
         return rows["line"].n_unique()
 
 
-def match(rows: Sequence[Attestation], requests: pl.DataFrame) -> Attested:
-    """Return which hand-offs each attestation names, and where it is taken."""
+def match(rows: Sequence[Attestation], requests: pl.DataFrame, observed: pl.DataFrame) -> Attested:
+    """Return which hand-offs each attestation names, and where it is taken.
+
+    Args:
+        rows: the attestations.
+        requests: all requests with ``handoff``.
+        observed: the records behind them: a client knows a request by its own record's id.
+    """
     if not rows:
         return Attested((), pl.DataFrame(schema=NAMED))
     said = pl.DataFrame(
@@ -79,7 +85,9 @@ def match(rows: Sequence[Attestation], requests: pl.DataFrame) -> Attested:
         schema=_SAID,
         orient="row",
     )
-    found = said.join(_tries(requests), on="request_id").filter(
+    ids = pl.concat([held.select("handoff", "request_id") for held in (requests, observed)])
+    named = said.join(ids.drop_nulls().unique(), on="request_id")
+    found = named.join(_tries(requests), on="handoff").filter(
         pl.col("of").is_null() | (pl.col("of") == pl.col("tenant_id"))
     )
     return Attested(tuple(rows), _taken(found).select(*NAMED).sort("line", "handoff"))
@@ -91,7 +99,7 @@ def _tries(requests: pl.DataFrame) -> pl.DataFrame:
     absent = [name for name in ATTACHED if name not in rows.columns]
     rows = rows.with_columns(pl.lit(value=False).alias(name) for name in absent)
     silent = NOT_DELIVERED.expression.fill_null(value=False)
-    names = ("handoff", "request_id", "tenant_id", pl.col("attempt").fill_null(0))
+    names = ("handoff", "tenant_id", pl.col("attempt").fill_null(0))
     assumed = pl.col("assumed").fill_null(value=False)
     margin = [name for name in ("clock_margin",) if name in requests.columns]
     off = pl.max_horizontal(pl.lit(FAR), *margin)
