@@ -2,8 +2,9 @@
 
 It names a request by its id, in whichever hop's log; where that was tried several times, or
 several tenants use the id, one answer was looked at, and the id does not say which. A try of
-which it is shown that nothing left for the client was answered by nobody. Of the others, foreign data is taken for that of the
-last one of each tenant, as a client's answer is; data of its own lowers none of them.
+which it is shown that nothing left for the client was answered by nobody. Of the others, foreign
+data is taken for that of the last one of each tenant, as a client's answer is; data of its own
+lowers none of them.
 A review from before a try came was not of it, and says nothing.
 """
 
