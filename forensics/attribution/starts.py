@@ -2,7 +2,7 @@
 
 A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
 another pool, another release or, among the same settings, another figure, which cannot change
-without one; or where nothing ran on the rank before it. Names are told in many ways, and what an
+without one; or where nothing can have run on the rank before it. Names are told in many ways, and what an
 engine resolves is told in other settings, so that these show nothing: such a record may be of a
 start all the same, unless a request held pages across it. A start that a request outlived was none.
 """
@@ -19,6 +19,8 @@ import polars as pl
 from forensics import schema
 from forensics.attribution import moments
 from forensics.attribution.anywhere import START_OFF
+from forensics.attribution.ranks import beside
+from forensics.attribution.refusals import at_the_door
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
@@ -82,21 +84,35 @@ def of_side(
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
         told: see :func:`logged`.
     """
-    ran = _ran(requests, side).drop_nulls("node").sort("node")
+    every_rank = _ran(requests, side)
+    ran = every_rank.drop_nulls("node").sort("node")
+    begun = _begun(every_rank)
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
     starts = Starts(side, {}, {}, {})
     for (rank,), rows in ran.group_by("node", maintain_order=True):
-        node, first = str(rank), rows["began"].min()
+        node = str(rank)
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
-        earliest = first if isinstance(first, int) else None
-        every, maybe = _sorted_out(own, server_of(node), earliest, told)
+        every, maybe = _sorted_out(own, server_of(node), begun.get(node), told)
         held = rows.select("taken", "ended").drop_nulls()
         over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}
         starts.known[node] = [start for start in every if start.at not in over]
         starts.outlived[node] = sorted(over.difference(maybe))
         starts.unsure[node] = [at for at in maybe if at not in over]
     return starts
+
+
+def _begun(ran: pl.DataFrame) -> dict[str, int]:
+    """Return when the first request began that may have run on each rank, by its name.
+
+    One of which no log names the rank may have run on any, unless it was refused at the door.
+    """
+    nowhere = ran.filter(pl.col("node").is_null() & pl.col("may_have_run"))["began"]
+    rows = beside(ran["node"]).join(ran.select("node", "began"), on="node")
+    first = rows.group_by("rank").agg(
+        pl.min_horizontal(pl.col("began").min(), pl.lit(nowhere.min(), dtype=pl.Int64))
+    )
+    return dict(first.drop_nulls().iter_rows())
 
 
 def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
@@ -134,6 +150,7 @@ def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
         taken="reserved_at" if decode else never,
         ended="released_at" if decode else never,
         assumed=pl.col("assumed"),
+        may_have_run=~at_the_door(rows.columns),
     )
 
 

@@ -106,6 +106,13 @@ def test_a_first_record_behind_a_request_is_no_start(tmp_path):
     assert sources(tmp_path, OLD, start("02:00:00", 900), NEW, READER) == ["new", "old"]
 
 
+@pytest.mark.parametrize(("ran", "rank"), [(None, "d1"), ("d1", "d1/dp0")])
+def test_a_first_record_behind_a_request_that_may_be_of_the_rank_is_no_start(tmp_path, ran, rank):
+    own = {"decode_node": rank}
+    lines = (OLD | {"decode_node": ran}, start("02:00:00", 900, node=rank), NEW | own, READER | own)
+    assert sources(tmp_path, *lines) == ["new", "old"]
+
+
 def test_a_start_that_a_request_outlived_was_none(tmp_path):
     held = {"reserved_at": f"{DAY}01:00:00Z", "released_at": f"{DAY}02:30:00Z"}
     lines = (start("00:00:00", 900), OLD | held, start("02:00:00", 950), NEW, READER)
