@@ -2,9 +2,10 @@
 
 A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
 another pool, another release or, among the same settings, another figure, which cannot change
-without one; or where nothing can have run on the rank before it. Names are told in many ways, and what an
-engine resolves is told in other settings, so that these show nothing: such a record may be of a
-start all the same, unless a request held pages across it. A start that a request outlived was none.
+without one; or where nothing can have run on the rank before it. Names are told in many ways,
+and what an engine resolves is told in other settings, so that these show nothing: such a record may
+be of a start all the same, unless a request held pages across it. A start that a request outlived
+was none.
 """
 
 from __future__ import annotations
