@@ -14,29 +14,14 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.attribution import anywhere, moments, ranks
+from forensics.attribution import anywhere, moments, pairing, ranks
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.moments import OTHER_CLOCK
+from forensics.attribution.pairing import as_pairs
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
 from forensics.schema import AFFECTED_TIERS
 
-PAIR_COLUMNS: dict[str, pl.DataType] = {
-    "request_id": pl.String(),
-    "source_request_id": pl.String(),
-    "source_tenant_id": pl.String(),
-    "origin": pl.String(),
-    "pages": pl.Int64(),
-    "tokens": pl.Int64(),
-    "probability": pl.Float64(),
-    "tier": pl.String(),
-    "same_tenant": pl.Boolean(),
-}
-PAIR_ORDER = (
-    *("request_id", "attempt", "origin", "source_tenant_id", "source_request_id"),
-    *("pages", "tokens", "probability", "tier", "same_tenant"),
-)
-PAIRS_AT_ONCE = 500_000
 SECOND = 1_000_000
 
 
@@ -71,28 +56,9 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
             shared by whatever ran on it, in scope or not.
 
     Returns:
-        :data:`PAIR_COLUMNS` plus ``attempt``, sorted.
+        The columns of :mod:`forensics.attribution.pairing` plus ``attempt``, sorted.
     """
-    batches = (as_pairs(found, "decode") for found in met(requests))
-    return pl.concat([found.sort(PAIR_ORDER, nulls_last=False) for found in batches])
-
-
-def as_pairs(found: pl.DataFrame, origin: str) -> pl.DataFrame:
-    """Return pairs of response and tenant under the columns of the table, as ``possible``."""
-    same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
-    values = {
-        "source_request_id": pl.lit(None),
-        "origin": pl.lit(origin),
-        "pages": pl.lit(None),
-        "tokens": pl.lit(None),
-        "probability": pl.lit(None),
-        "tier": pl.lit("possible"),
-        "same_tenant": same,
-    }
-    named = found.with_columns(
-        value.cast(PAIR_COLUMNS[name]).alias(name) for name, value in values.items()
-    )
-    return named.select(*PAIR_COLUMNS, "attempt")
+    return pl.concat([pairing.sort(as_pairs(found, "decode")) for found in met(requests)])
 
 
 def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
@@ -117,21 +83,12 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
     same, starts = ranks.beside(placed["node"]), anywhere.starts(placed)
     most = here.keys.height if read["node"].null_count() else here.most_tenants
     tenants = most + everywhere.most_tenants
-    for batch in _batches(read, max(1, PAIRS_AT_ONCE // max(tenants, 1))):
+    for batch in pairing.batches(read, tenants):
         asked = anywhere.on_every_rank(batch, starts)
         both = pl.concat([_last(asked, here, same), _last(batch, everywhere, same)])
         last = both.group_by("_row", "source_tenant_id").agg(pl.col("last_at").max())
         told = batch.drop("first", "until", "own_clock", "may_have_run")
         yield last.join(told, on="_row", how="left")
-
-
-def _batches(read: pl.DataFrame, responses: int) -> list[pl.DataFrame]:
-    """Return responses in order of their ids, so many ids at once."""
-    ordered = read.sort("request_id", "attempt", "_row")
-    batch = (pl.col("request_id").rle_id() // responses).alias("_batch")
-    return ordered.with_columns(batch).partition_by(
-        "_batch", maintain_order=True, include_key=False
-    )
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Collection
 import polars as pl
 
 from forensics.attribution import moments, ranks
-from forensics.attribution.coresidency import PAIR_COLUMNS
+from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
 from forensics.direction import CO_RESIDENT, TRIGGER_CODES, flagged

@@ -13,6 +13,7 @@ import polars as pl
 from forensics.attribution import (
     coresidency,
     lookback,
+    pairing,
     replays,
     spread,
     stays,
@@ -20,8 +21,8 @@ from forensics.attribution import (
     together,
     usage,
 )
-from forensics.attribution.coresidency import PAIR_COLUMNS
 from forensics.attribution.gaps import Lost, widened
+from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stays import Stay
 from forensics.capacity import Capacity
@@ -178,10 +179,12 @@ def _as_pairs(
     pages = (pl.col("pages") + 0.5).floor().cast(pl.Int64)
     sure = (pl.col("probability") >= CERTAIN) & pl.col("tier").is_in(AFFECTED_TIERS[:2])
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
-    return found.with_columns(
+    rows = found.with_columns(
         origin=pl.lit("decode"),
         pages=pages,
         tokens=pages * page,
         tier=pl.when(sure).then(pl.lit("probable")).otherwise(pl.lit("possible")),
         same_tenant=same,
-    ).select(*(pl.col(name).cast(kind) for name, kind in PAIR_COLUMNS.items()), "attempt")
+    )
+    kinds = (pl.col(name).cast(kind) for name, kind in PAIR_COLUMNS.items())
+    return pairing.sort(rows.select(*kinds, "attempt"))

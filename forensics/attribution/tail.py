@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.attribution.coresidency import as_pairs, met
+from forensics.attribution import pairing
+from forensics.attribution.coresidency import met
 from forensics.columns import ensure
 from forensics.schema import AFFECTED_TIERS
 
@@ -28,7 +29,7 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     tails = _tails(requests).filter(pl.col("prefill_node").is_not_null())
     reads = pl.int_range(pl.len()).is_in(tails["_row"].implode())
     asked = requests.with_columns(tier=pl.when(reads).then("tier"))
-    return pl.concat([_pairs(found, tails) for found in met(asked, "prefill")])
+    return pl.concat([pairing.sort(_pairs(found, tails)) for found in met(asked, "prefill")])
 
 
 def unattributed(requests: pl.DataFrame) -> int:
@@ -38,7 +39,7 @@ def unattributed(requests: pl.DataFrame) -> int:
 
 def _pairs(met_there: pl.DataFrame, tails: pl.DataFrame) -> pl.DataFrame:
     found = met_there.join(tails.drop("prefill_node"), on="_row")
-    rows = as_pairs(found, "prefill").with_columns(pages=pl.lit(0, dtype=pl.Int64))
+    rows = pairing.as_pairs(found, "prefill").with_columns(pages=pl.lit(0, dtype=pl.Int64))
     return rows.with_columns(tokens=found["tail"])
 
 

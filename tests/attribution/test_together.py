@@ -3,7 +3,10 @@
 import polars as pl
 import pytest
 
-from forensics.attribution import coresidency, lookback, together
+from forensics.attribution import coresidency, gaps, lookback, pairing, together
+from forensics.attribution.silences import Silences
+from forensics.attribution.stays import Stay
+from forensics.boots import BEGINNING
 from forensics.recipients import sources
 
 START = 1_788_220_800_000_000
@@ -36,8 +39,7 @@ def all_of(requests):
 
 
 def in_small_parts(monkeypatch):
-    monkeypatch.setattr(coresidency, "PAIRS_AT_ONCE", 40)
-    monkeypatch.setattr(together, "PAIRS_AT_ONCE", 40)
+    monkeypatch.setattr(pairing, "PAIRS_AT_ONCE", 40)
 
 
 def test_the_size_of_a_part_changes_nothing(requests, monkeypatch):
@@ -53,13 +55,12 @@ def test_the_size_of_a_part_changes_nothing(requests, monkeypatch):
 def test_parts_from_several_places_stand_in_one_order(requests, monkeypatch):
     pairs = coresidency.pairs(requests)
     more = pairs.sample(fraction=0.3, seed=1).with_columns(origin=pl.lit("prefill"))
+    more = more.sort("request_id")
     every = pl.concat([pairs, more])
-    whole = every.sort(coresidency.PAIR_ORDER, nulls_last=False)
+    whole = pairing.sort(every)
     in_small_parts(monkeypatch)
     assert together.ordered([pairs, pairs.clear(), more]).equals(whole)
-    assert together.ordered([pairs.clear(), more]).equals(
-        more.sort(coresidency.PAIR_ORDER, nulls_last=False)
-    )
+    assert together.ordered([pairs.clear(), more]).equals(pairing.sort(more))
 
 
 def test_no_id_is_in_two_parts(requests, monkeypatch):
@@ -68,3 +69,24 @@ def test_no_id_is_in_two_parts(requests, monkeypatch):
     parts = [set(part["request_id"]) for part in together.slices(pairs) if part.height]
     assert len(parts) > 5
     assert sum(map(len, parts)) == pairs["request_id"].n_unique()
+
+
+def test_who_is_possible_for_missing_records_is_the_same_in_parts(requests, monkeypatch):
+    """Everyone for every response is never held at once."""
+    hours = pl.DataFrame(schema={"node": pl.String, "hour": pl.Int64})
+    times = Silences.of(requests["received_at"])
+    missing = gaps.Lost(hours, frozenset(), hours, sampled=True, silences=times)
+    read = requests.filter(pl.col("tier") == "possible").with_columns(last="received_at")
+    stays = [Stay(node, BEGINNING, read.filter(decode_node=node)) for node in ("d-0", "d-1", "d-2")]
+    pairs = coresidency.pairs(requests)
+    whole = gaps.widened(requests, pairs, stays, missing)
+    key = ["request_id", "attempt", "source_tenant_id"]
+    tenants = requests.select(source_tenant_id="tenant_id").drop_nulls().unique()
+    every = read.select(*key[:2]).join(tenants, how="cross")
+    assert set(whole.select(key).rows()) == set(every.rows()) - set(pairs.select(key).rows())
+    sizes, make = [], pairing.as_pairs
+    in_small_parts(monkeypatch)
+    counting = lambda found, *told: sizes.append(found.height) or make(found, *told)  # noqa: E731
+    monkeypatch.setattr(pairing, "as_pairs", counting)
+    assert gaps.widened(requests, pairs, stays, missing).equals(whole)
+    assert max(sizes) < 100 < whole.height
