@@ -8,7 +8,7 @@ as a request where it has the fields of one.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
 from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Parsed
-from forensics.sources.strangers import ASKED, OTHER, OWN, Teller, begins_own
+from forensics.sources.strangers import ASKED, BESIDE, OTHER, OWN, Teller, begins_own
 
 _BARE = b"{"
 _INDENTED = b"{ \t"
@@ -45,6 +45,7 @@ class Apart:
         # Of plain records each line is one, whatever white space it begins with.
         self._opens = _INDENTED if own is not None and own.name == "plain-ndjson" else _BARE
         self._found: list[tuple[str, Block]] = []
+        self._resumed: dict[Callable[[Context], registry.Resumed], registry.Resumed] = {}
 
     @property
     def magic(self) -> bytes:
@@ -90,8 +91,22 @@ class Apart:
             if known is None:
                 yield None, _counted(name, block, context)
                 continue
-            for parsed in known.read(OneBlock(block), context):
-                yield name, parsed
+            told = None if name.endswith(BESIDE) else known.name
+            for parsed in self._read(known, OneBlock(block), context):
+                yield told, parsed
+
+    def rest(self) -> Iterator[Parsed]:
+        """Yield what could only be told of such records once the file was at its end."""
+        for reader in self._resumed.values():
+            yield reader.rest()
+
+    def _read(self, known: registry.Format, source: Source, context: Context) -> Iterator[Parsed]:
+        if known.resumed is None:
+            yield from known.read(source, context)
+            return
+        if known.resumed not in self._resumed:
+            self._resumed[known.resumed] = known.resumed(context)
+        yield from self._resumed[known.resumed].add(source)
 
     def _part(self, block: Block, teller: Teller) -> Block:
         told = {at: name for at, name in self._told(block, teller).items() if name != OWN}

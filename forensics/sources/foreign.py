@@ -51,6 +51,7 @@ class Foreign:
         self._words = telltale.words(context.incident)
         self.headings = telltale.headings(context.incident)
         """Names, one of which is in the header of each table that is read."""
+        self._inside = telltale.inside(context.incident)
         self._quiet: Counter[tuple[int, int]] = Counter()
         self._looks = 0
 
@@ -106,10 +107,20 @@ class Foreign:
         found = registry.tell(stack, self._context.incident)
         if found.format is None and stack.peel(self._names, weak=True):
             found = registry.tell(stack, self._context.incident)
-        if found.format is None or (found.format.name == self._own and not stack.layers):
+        if found.format is None:
+            return self._beside(rows)
+        if found.format.name == self._own and not stack.layers:
             return "", []
         parts = list(found.format.read(stack.source, self._context))
         return found.format.name, _touched(parts, rows)
+
+    def _beside(self, rows: pl.DataFrame) -> tuple[str, list[int]]:
+        """Return the lines with a record that is a format's without what tells a file of it."""
+        for name, keys in self._inside.items():
+            within = rows["text"].str.contains(rf'"(?:{"|".join(keys)})\\*"\s*:')
+            if within.any():
+                return name, rows.filter(within)["line"].to_list()
+        return "", []
 
 
 def _shape() -> pl.Expr:

@@ -16,6 +16,8 @@ from msgspec import Raw, Struct
 from msgspec import field as named
 
 Scalar = str | int | float | bool
+INSIDE = ("scopeSpans", "instrumentationLibrarySpans")
+"""Keys of the lists of spans within a document."""
 _ERROR = (2, "2", "STATUS_CODE_ERROR")
 SAMPLED = "span of a sample"
 """Counts spans whose trace state has a threshold of rejection above zero: others were not kept."""

@@ -269,6 +269,8 @@ def _read_format(
             sink.progress(0, others.read)
         _take(parsed, sink.facts, sink.rows, sink.reading)
         sink.progress(0, parsed.read)
+    for rest in apart.rest():
+        _take(rest, sink.facts, sink.rows, sink.reading)
     if source.damage is not None:
         raise source.damage
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
 from forensics.errors import UsageError
 from forensics.incident import Incident
@@ -16,6 +17,7 @@ from forensics.sources.context import Context
 from forensics.sources.dynamo import lines as dynamo
 from forensics.sources.forms import Form
 from forensics.sources.genai import spans as genai_spans
+from forensics.sources.otlp import INSIDE as SPANS_INSIDE
 from forensics.sources.parsed import Parsed
 from forensics.sources.profiles import builtin, reader, telling
 from forensics.sources.profiles.shape import OWN, Profile
@@ -43,6 +45,16 @@ from forensics.sources.wrappers.stack import Stack
 _HEAD_LINES = 200
 _PARQUET = b"PAR1"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Resumed(Protocol):
+    """A reader that takes the records of one file from several sources, one after the other."""
+
+    def add(self, source: Source) -> Iterator[Parsed]:
+        """Yield what the records of a source were counted as."""
+
+    def rest(self) -> Parsed:
+        """Return what could only be told once all were there."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,12 @@ class Format:
     """One of them is in each line of text that it reads, where that is no JSON and no table."""
     columns: tuple[str, ...] = ()
     """Names, one of which is in the header of each table that it reads."""
+    inside: tuple[str, ...] = ()
+    """Keys, one of which alone makes a record its own, wherever in the record it stands: what tells
+    a file of such records may be in some of them only."""
+    resumed: Callable[[Context], Resumed] | None = None
+    """Its reader for records that stand apart in a file and belong together; None where each
+    of them stands by itself."""
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -208,7 +226,9 @@ FORMATS: tuple[Format, ...] = (
         spans.read,
         spans.sniff,
         spans.FORMS,
-        keys=_keys("resourceSpans"),
+        keys=_keys("resourceSpans", "batches"),
+        inside=SPANS_INSIDE,
+        resumed=spans.SpanLog,
     ),
     Format(
         "genai-spans",
@@ -216,10 +236,11 @@ FORMATS: tuple[Format, ...] = (
         "prompt, cached and generated tokens of each request, its id or trace, model, arrival in "
         "UTC; a tenant where an attribute has it, the engine for spans of vLLM",
         "pool, pages, what was transferred, requests that were not sampled",
-        genai_spans.read,
+        spans.read,  # one reader of both: a collector's file holds spans of either
         genai_spans.sniff,
         genai_spans.FORMS,
         keys=_keys("resourceSpans", "batches"),
+        resumed=spans.SpanLog,
     ),
     Format(
         "dynamo",

@@ -14,10 +14,12 @@ from forensics.sources.jsonrows import FAULTS
 from forensics.sources.otherlines import ASKED
 from forensics.sources.ownkeys import OwnKeys, telling
 
-__all__ = ["ASKED", "OTHER", "OWN", "Teller", "begins_own"]
+__all__ = ["ASKED", "BESIDE", "OTHER", "OWN", "Teller", "begins_own"]
 
 OWN = "record of the file's own format"
 OTHER = "other record"
+BESIDE = " beside"
+"""Behind the name of a format: its reader takes a record that alone would not show the format."""
 
 _BEGIN = re.compile(
     rb'\{"timestamp": ?"[^"\n]{10,40}", ?"event": ?"request\.'
@@ -88,12 +90,28 @@ class Teller:
         if self._takes is not None and self._takes(line, keys):
             return OWN
         found = self._format(line, keys, frozenset(keys))
-        if found is not None and found.name == self._own.name:
+        if found is not None and self._reads(found):
             return OWN
         # Names that an incident gives to columns may be those of any format.
         if keys.keys() <= self._own_keys and (found is None or found.name in _ANY_NAMES):
             return OWN
-        return found.name if found is not None else self._untold(line, keys)
+        if found is not None:
+            self.met[found.name] = found
+            return found.name
+        return self._inside(line, frozenset(keys)) or self._untold(line, keys)
+
+    def _inside(self, line: bytes, shape: frozenset[str]) -> str | None:
+        """Return the format of a record that is one's without what tells a file of it."""
+        for one in self._may[shape]:
+            if any(b'"%b"' % key.encode() in line for key in one.inside):
+                name = one.name + BESIDE
+                self.met[name] = one
+                return OWN if self._reads(one) else name
+        return None
+
+    def _reads(self, one: registry.Format) -> bool:
+        """Say whether the file's own reader reads a format."""
+        return one.name == self._own.name or one.read == self._own.read
 
     def _learn(self, lines: list[bytes]) -> None:
         """Learn from the file's beginning what keys its own records have."""
@@ -129,7 +147,6 @@ class Teller:
             own = one.name == self._own.name
             known = own and (one.certain or one.name == _PLAIN) and shape in self._own_shapes
             if known or self._is_of(one, line, keys):
-                self.met[one.name] = one
                 return one
         return None
 

@@ -6,6 +6,7 @@ line does: lines of a log that hold none of them need no look.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from forensics.incident import Incident
@@ -22,6 +23,12 @@ def headings(incident: Incident) -> frozenset[str]:
     """Return names of columns, one of which is in the header of each table that is read."""
     found = {name for one in registry.known(incident) for name in one.columns}
     return frozenset(found | _plain(incident))
+
+
+def inside(incident: Incident) -> dict[str, list[str]]:
+    """Return the keys, as patterns, that make a record a format's by themselves, by its name."""
+    known = registry.known(incident)
+    return {one.name: [re.escape(key) for key in one.inside] for one in known if one.inside}
 
 
 def _of(one: registry.Format) -> Iterator[str]:

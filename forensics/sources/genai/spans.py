@@ -10,17 +10,15 @@ nothing. Events, links, status messages and all attributes that are not named in
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from forensics.incident import Incident
-from forensics.sources.blocks import Source
 from forensics.sources.context import Context
-from forensics.sources.documents import Document, documents, fault
+from forensics.sources.documents import Document, fault
 from forensics.sources.forms import Form
 from forensics.sources.genai import conventions, rows
 from forensics.sources.genai.call import Call, call, is_request
 from forensics.sources.genai.tenants import Tenants
-from forensics.sources.otlp import SAMPLED, NotSpansError, Span, other_signal, spans
+from forensics.sources.otlp import Span, other_signal
 from forensics.sources.parsed import Parsed
 
 FORMS = (
@@ -61,20 +59,6 @@ def sniff(head: bytes, _: Incident) -> str | None:
     return "spans with attributes of requests to models" if _KEYS.search(head) else None
 
 
-def read(opened: Source, context: Context) -> Iterator[Parsed]:
-    """Yield the requests of the documents, some thousands at a time."""
-    calls = Calls(context)
-    for document in documents(opened):
-        parsed = Parsed()
-        _document(document, calls, parsed)
-        if len(calls.waiting) >= AT_A_TIME:
-            calls.emit(parsed)
-        yield parsed
-    last = Parsed()
-    calls.emit(last)
-    yield last
-
-
 class Calls:
     """Takes the spans of requests, and holds their rows until there are enough of them."""
 
@@ -97,24 +81,6 @@ class Calls:
         """Add the rows that wait."""
         rows.emit(self.waiting, self._context, parsed)
         self.waiting = []
-
-
-def _document(document: Document, calls: Calls, parsed: Parsed) -> None:
-    if document.reason is not None:
-        parsed.read = 1
-        parsed.unread.append(document.unread(document.reason))
-        return
-    try:
-        for span in spans(document.data, calls.wanted, calls.process):
-            parsed.read += 1
-            if span is not None and span.sampled:
-                parsed.notes[SAMPLED] += 1
-            if span is None:
-                parsed.unread.append(document.unread("span not in a known form"))
-            elif not calls.take(span, document.line, parsed):
-                parsed.ignored["other span"] += 1
-    except NotSpansError:
-        no_spans(document, parsed)
 
 
 def no_spans(document: Document, parsed: Parsed) -> None:

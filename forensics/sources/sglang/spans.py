@@ -71,20 +71,36 @@ def sniff(head: bytes, _: Incident) -> str | None:
 
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield what each document was counted as, then the requests of the file."""
-    traced, calls = Traced(context), Calls(context)
-    for document in documents(opened):
-        parsed = Parsed()
-        if document.reason is not None:
-            parsed.read = 1
-            parsed.unread.append(document.unread(document.reason))
-        else:
-            _spans(document, traced, calls, parsed)
-        if len(calls.waiting) >= AT_A_TIME:
-            calls.emit(parsed)
-        yield parsed
-    rest = traced.rows()
-    calls.emit(rest)
-    yield rest
+    log = SpanLog(context)
+    yield from log.add(opened)
+    yield log.rest()
+
+
+class SpanLog:
+    """Reads the documents of one file, however many sources they come in."""
+
+    def __init__(self, context: Context) -> None:
+        self._traced = Traced(context)
+        self._calls = Calls(context)
+
+    def add(self, source: Source) -> Iterator[Parsed]:
+        """Yield what each document of a source was counted as."""
+        for document in documents(source):
+            parsed = Parsed()
+            if document.reason is not None:
+                parsed.read = 1
+                parsed.unread.append(document.unread(document.reason))
+            else:
+                _spans(document, self._traced, self._calls, parsed)
+            if len(self._calls.waiting) >= AT_A_TIME:
+                self._calls.emit(parsed)
+            yield parsed
+
+    def rest(self) -> Parsed:
+        """Return the requests whose spans may lie anywhere in the file."""
+        parsed = self._traced.rows()
+        self._calls.emit(parsed)
+        return parsed
 
 
 def _spans(document: Document, traced: Traced, calls: Calls, parsed: Parsed) -> None:
@@ -97,18 +113,27 @@ def _spans(document: Document, traced: Traced, calls: Calls, parsed: Parsed) -> 
             if span is None:
                 parsed.unread.append(document.unread("span not in a known form"))
             elif not (
-                _taken(span, line, traced, parsed.bad_values) or calls.take(span, line, parsed)
+                _is_root(span, line, traced, parsed.bad_values)
+                # Before what threads are told by: a caller's span may have such names as well.
+                or calls.take(span, line, parsed)
+                or _is_child(span, traced)
             ):
                 parsed.ignored["other span"] += 1
     except NotSpansError:
         no_spans(document, parsed)
 
 
-def _taken(span: Span, line: int, traced: Traced, bad: Reasons) -> bool:
-    """Hand on what a span says of a request; say whether it says anything."""
-    if span.text("module") == _MODULE and (role := _ROOT.match(span.name)):
+def _is_root(span: Span, line: int, traced: Traced, bad: Reasons) -> bool:
+    """Hand on the root span of a request; say whether it is one."""
+    role = _ROOT.match(span.name) if span.text("module") == _MODULE else None
+    if role is not None:
         traced.add_root(span, _root(span, role[1] or "unified", line, bad))
-    elif _RANK in span.attributes or span.text(_TYPE) == "abort":
+    return role is not None
+
+
+def _is_child(span: Span, traced: Traced) -> bool:
+    """Hand on what a span says of the request above it; say whether it says anything."""
+    if _RANK in span.attributes or span.text(_TYPE) == "abort":
         aborted = span.text(_TYPE) == "abort"
         traced.add_thread(span, span.whole(_RANK), span.whole(_STATUS), aborted=aborted)
     elif span.name == _FORWARD:
