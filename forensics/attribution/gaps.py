@@ -15,8 +15,9 @@ from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
-from forensics.coverage import Coverage
-from forensics.schema import AFFECTED_TIERS
+from forensics.coverage import Coverage, lacking
+from forensics.requests import JOINED
+from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
 from forensics.sources.reading import FileFacts
 
 
@@ -24,10 +25,10 @@ from forensics.sources.reading import FileFacts
 class Lost:
     """What is missing of the decode side: records of hours, of files, of ranks, of everybody.
 
-    ``hours`` has ``node`` and ``hour`` without records, or with far too few; ``unread`` are ranks
-    with unreadable lines. ``astray`` has ``first`` and ``last``, between which requests ran that
-    name no decode rank, or only its ``server``. ``sampled`` says that only some requests were
-    logged. ``silences`` are stretches without a record of anybody.
+    ``hours`` has ``node`` (null: of any) and ``hour`` without records, or with far too few;
+    ``unread`` are ranks with unreadable lines. ``astray`` has ``first`` and ``last``, between which
+    requests ran that name no decode rank, or only its ``server``. ``sampled`` says that only some
+    requests were logged. ``silences`` are stretches without a record of anybody.
     """
 
     hours: pl.DataFrame
@@ -45,9 +46,9 @@ class Lost:
             return stay.since
         inside = self.hours
         if inside.height:
-            own = pl.col("node").is_in(
-                [node for node in inside["node"].unique() if alike(node, stay.node)]
-            )
+            named = inside["node"].drop_nulls().unique()
+            same = [node for node in named if alike(node, stay.node)]
+            own = pl.col("node").is_null() | pl.col("node").is_in(same)
             span = pl.col("hour").is_between(stay.since - HOUR, stay.last_read)
             inside = inside.filter(own & span)
         silent = [begin for begin, _ in self.silences.between(stay.since, stay.last_read)]
@@ -84,8 +85,6 @@ def lost(
         files: how many of their lines could not be read.
         sampling_rate: share of requests that was logged.
     """
-    missing = pl.col("gap") | pl.col("unlogged") | pl.col("thin")
-    hours = coverage.hours.filter((pl.col("hop") == "decode") & missing).select("node", "hour")
     bad = [facts.number for facts in files if facts.unread]
     unread: set[str] = set()
     if bad and "decode_node" in observed.columns:
@@ -94,12 +93,27 @@ def lost(
     nowhere = pl.col("node").is_null() | alone
     ran = residence(requests).filter(nowhere & pl.col("may_have_run"))
     return Lost(
-        hours,
+        _hours(requests, coverage, everywhere=bool(ran["node"].null_count())),
         frozenset(unread),
         ran.select("first", "last", server="node"),
         sampled=sampling_rate < 1,
         silences=Silences.of(requests["received_at"]),
     )
+
+
+def _hours(requests: pl.DataFrame, coverage: Coverage, *, everywhere: bool) -> pl.DataFrame:
+    """Return ``node`` and ``hour`` in which records of the decode side are missing.
+
+    Of a rank by decode's own records, and by those of any hop that name it; of a joined record's
+    log, which is no node's, for all ranks: ``node`` is null. So it is of a client's log where it
+    is known that decode's do not tell of every request (``everywhere``).
+    """
+    missing = pl.col("gap") | pl.col("unlogged") | pl.col("thin")
+    hops = ["decode", JOINED, ENGINE_HOP, *(["gateway"] if everywhere else [])]
+    told = coverage.hours.filter(pl.col("hop").is_in(hops) & missing).select("node", "hour")
+    at = pl.coalesce("handed_off_at", "received_at")
+    placed = requests.select(node="decode_node", hop=pl.lit("decode"), at=at).drop_nulls()
+    return pl.concat([told, lacking(placed).select("node", "hour")]).unique()
 
 
 def widened(

@@ -67,23 +67,14 @@ def measure(
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     hour = (pl.col("received_at") // HOUR) * HOUR
     named = _named(rows if worked.height else rows.clear(), hour)
-    rows = rows.select("observation", node=NODE, hop="hop", at="received_at", hour=hour)
-    counted = (
-        rows.filter(pl.col("at").is_not_null())
-        .unique("observation")
-        .group_by("node", "hop", "hour")
-        .agg(
-            pl.len().cast(pl.Int64).alias("records"),
-            pl.col("at").min().alias("first_at"),
-            pl.col("at").max().alias("last_at"),
-        )
-    )
+    rows = rows.select("observation", node=NODE, hop="hop", at="received_at")
+    counted = _counted(rows.drop_nulls("at").unique("observation"))
     counted = counted if apart is None else _together(counted, apart)
     nodes = _spans(counted)
-    hours = pl.concat([counted.select(*AT, "records"), _missing(counted, nodes)])
-    hours = hours.with_columns(gap=pl.col("records") == 0)
+    hours = _every_hour(counted, nodes)
     hours = _with_work(hours, worked, named).sort(*AT, nulls_last=False)
-    hours = doubled.attach(hours.with_columns(thin(hours) & ~pl.col("gap")), beside)
+    hours = hours.with_columns(thin(hours) & ~pl.col("gap"))
+    hours = doubled.attach(hours, beside)
     sums = hours.group_by("node", "hop").agg(
         pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
         pl.col("thin").sum().cast(pl.Int64).alias("thin_hours"),
@@ -95,6 +86,20 @@ def measure(
     return Coverage(hours, nodes.with_columns(zero).sort("hop", "node", nulls_last=False))
 
 
+def lacking(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return node, hop and hour where records are missing, by these records alone.
+
+    Few beside those of the others count only where these are no few themselves.
+
+    Args:
+        rows: one row per record or request: ``node``, ``hop`` and ``at`` (µs), none of it null.
+    """
+    counted = _counted(rows)
+    hours = _every_hour(counted, _spans(counted))
+    beside = pl.col("records").sum().over("hop", "hour") - pl.col("records")
+    return hours.filter(pl.col("gap") | (thin(hours) & (beside >= BUSY))).select(AT)
+
+
 AT = ["node", "hop", "hour"]
 COUNTED: dict[str, pl.DataType] = {
     "node": pl.String(),
@@ -102,6 +107,22 @@ COUNTED: dict[str, pl.DataType] = {
     **dict.fromkeys(("hour", "records", "first_at", "last_at"), pl.Int64()),
 }
 """Records per node, hop and hour, with the first and the last time; times in microseconds."""
+
+
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return :data:`COUNTED` of records with ``node``, ``hop`` and ``at``."""
+    hour = (pl.col("at") // HOUR * HOUR).alias("hour")
+    return rows.group_by("node", "hop", hour).agg(
+        pl.len().cast(pl.Int64).alias("records"),
+        pl.col("at").min().alias("first_at"),
+        pl.col("at").max().alias("last_at"),
+    )
+
+
+def _every_hour(counted: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
+    """Return the hours with records and those that lack them, with ``gap``."""
+    hours = pl.concat([counted.select(*AT, "records"), _missing(counted, nodes)])
+    return hours.with_columns(gap=pl.col("records") == 0)
 
 
 def _together(counted: pl.DataFrame, apart: pl.DataFrame) -> pl.DataFrame:

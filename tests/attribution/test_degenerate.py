@@ -183,6 +183,51 @@ def test_a_stretch_without_requests_in_any_log_widens(tmp_path, requests, lost):
     assert ("probable" in tiers.values()) is not lost
 
 
+def without_a_hop(*, hole: range, others: range = range(0)) -> list[dict[str, object]]:
+    """Joined records: thirty an hour on one rank and, in hours of the day, as many on another."""
+    return [
+        hold(
+            f"{node}-{n}",
+            f"{n // 30:02}:{n % 30 * 2:02}:00.5",
+            f"{n // 30:02}:{n % 30 * 2:02}:01.5",
+        )
+        | {"decode_node": node, "tenant_id": f"of-{node}"}
+        for node, hours in (("d1", set(range(1, 8)) - {*hole}), ("d2", others))
+        for n in range(30 * 8)
+        if n // 30 in hours
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hole", "lost"), [(range(0), False), (range(4, 5), True)], ids=["none", "an hour"]
+)
+def test_an_hour_without_joined_records_of_a_rank_widens(tmp_path, hole, lost):
+    """The other rank has some of every hour, so that the log as a whole is never silent."""
+    rows = without_a_hop(hole=hole, others=range(1, 8))
+    last = LAST | {n: str(LAST[n]).replace("T03:10", "T08:10") for n in LAST if n.endswith("_at")}
+    case = read(tmp_path, STARTED, *rows, last)
+    assert ("records_lost" in found(case)[0]) is lost
+    assert best(case).get("of-d2") == ("not_assessable" if lost else None)
+
+
+def test_an_hour_without_any_joined_record_widens_beside_a_client_log(tmp_path):
+    """Few ran on each rank, and the gateway's records name none, so that the log alone shows it."""
+    rows = [
+        row | {"decode_node": f"d{n % 9 + 1}", "tenant_id": f"of-d{n % 9 + 1}"}
+        for n, row in enumerate(without_a_hop(hole=range(4, 5)))
+    ]
+    at = {f"{n:02}:00.5" for n in range(0, 60, 2)}
+    door = [
+        {"request_id": f"g{n}", "tenant_id": "door", "received_at": f"{DAY}04:{second}Z"}
+        | {"hop": "gateway", "http_status": 429}
+        for n, second in enumerate(sorted(at))
+    ]
+    last = LAST | {n: str(LAST[n]).replace("T03:10", "T08:10") for n in LAST if n.endswith("_at")}
+    case = read(tmp_path, STARTED, *rows, *door, last)
+    assert "records_lost" in found(case)[0]
+    assert best(case)["of-d2"] == "not_assessable"
+
+
 def test_a_stretch_without_requests_widens_for_a_response_without_a_rank(tmp_path):
     reader = {name: value for name, value in LAST.items() if name != "decode_node"}
     later = hold("later", "04:00:00.5", "04:00:01.5")

@@ -12,6 +12,12 @@ NOBODY = pl.DataFrame(schema={"first": pl.Int64, "last": pl.Int64, "server": pl.
 NOTHING = Silences.of(pl.Series([], dtype=pl.Int64))
 
 
+def test_an_hour_that_a_log_of_no_node_lost_is_one_of_every_rank():
+    hours = pl.DataFrame({"node": [None], "hour": [7_200_000_000]}, {"node": pl.String})
+    lost = Lost(hours, frozenset(), NOBODY, sampled=False, silences=NOTHING)
+    assert lost.since(Stay("d1/dp0", 0, READ)) == lost.anywhere() == 7_200_000_000
+
+
 @pytest.mark.parametrize(
     ("node", "reader", "since"),
     [
