@@ -1,23 +1,23 @@
-"""What is missing of a rank since its start, and who else may have run there for it."""
+"""What is missing of a rank since its start: hours, lines, the ranks of requests."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
 from forensics.activity import HOUR
-from forensics.attribution import pairing, together
 from forensics.attribution.coresidency import residence
-from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
+from forensics.columns import ensure
 from forensics.coverage import Coverage, lacking
 from forensics.requests import JOINED
-from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
+from forensics.schema import ENGINE_HOP
 from forensics.sources.reading import FileFacts
 
 
@@ -26,13 +26,13 @@ class Lost:
     """What is missing of the decode side: records of hours, of files, of ranks, of everybody.
 
     ``hours`` has ``node`` (null: of any) and ``hour`` without records, or with far too few;
-    ``unread`` are ranks with unreadable lines. ``astray`` has ``first`` and ``last``, between which
-    requests ran that name no decode rank, or only its ``server``. ``sampled`` says that only some
-    requests were logged. ``silences`` are stretches without a record of anybody.
+    ``unread`` are ranks with unreadable lines (None: any). ``astray`` has ``first`` and ``last``,
+    between which requests ran that name no decode rank, or only its ``server``. ``sampled`` says
+    that only some requests were logged. ``silences`` are stretches without a record of anybody.
     """
 
     hours: pl.DataFrame
-    unread: frozenset[str]
+    unread: frozenset[str | None]
     astray: pl.DataFrame
     sampled: bool
     silences: Silences
@@ -42,7 +42,7 @@ class Lost:
 
         A line that cannot be read, and a request that was not logged, may be of any moment.
         """
-        if self.sampled or any(alike(node, stay.node) for node in self.unread):
+        if self.sampled or any(node is None or alike(node, stay.node) for node in self.unread):
             return stay.since
         inside = self.hours
         if inside.height:
@@ -85,16 +85,13 @@ def lost(
         files: how many of their lines could not be read.
         sampling_rate: share of requests that was logged.
     """
-    bad = [facts.number for facts in files if facts.unread]
-    unread: set[str] = set()
-    if bad and "decode_node" in observed.columns:
-        unread = set(observed.filter(pl.col("file").is_in(bad))["decode_node"].drop_nulls())
     alone = pl.col("node").is_in(unranked(requests["decode_node"]))
     nowhere = pl.col("node").is_null() | alone
     ran = residence(requests).filter(nowhere & pl.col("may_have_run"))
+    everywhere = bool(ran["node"].null_count())
     return Lost(
-        _hours(requests, coverage, everywhere=bool(ran["node"].null_count())),
-        frozenset(unread),
+        _hours(requests, coverage, everywhere=everywhere),
+        frozenset(_unread(observed, files, everywhere=everywhere)),
         ran.select("first", "last", server="node"),
         sampled=sampling_rate < 1,
         silences=Silences.of(requests["received_at"]),
@@ -116,44 +113,18 @@ def _hours(requests: pl.DataFrame, coverage: Coverage, *, everywhere: bool) -> p
     return pl.concat([told, lacking(placed).select("node", "hour")]).unique()
 
 
-def widened(
-    requests: pl.DataFrame, pairs: pl.DataFrame, stays: list[Stay], missing: Lost
-) -> pl.DataFrame:
-    """Return pairs with tenants that may have run in the missing times: ``not_assessable``.
+def _unread(
+    observed: pl.DataFrame, files: list[FileFacts], *, everywhere: bool
+) -> Iterator[str | None]:
+    """Yield the ranks that lines which cannot be read may be of; None stands for any.
 
-    Everyone who is known from any log may have, whose pair is not there for another reason. They
-    are made for some responses at a time: everyone for each is too many to be held more than once.
-
-    Args:
-        requests: judged requests.
-        pairs: those that are there already, in order of ``request_id``.
-        stays: ranks with affected responses.
-        missing: of the decode side.
+    A file that names ranks is of these. Of one that names none it may be any, but for prefill's
+    log, and for a client's where decode's are not known to lack a request.
     """
-    read = _reading_past_a_loss(requests, stays, missing)
-    tenants = requests.select(source_tenant_id="tenant_id").drop_nulls().unique()
-    tenants = tenants.sort("source_tenant_id")
-    parts = pairing.batches(read, tenants.height)
-    there = together.beside(pairs, parts)
-    found = [_others(*both, tenants) for both in zip(parts, there, strict=True)]
-    return pl.concat([pairs.clear().select(*PAIR_COLUMNS, "attempt"), *found])
-
-
-def _others(read: pl.DataFrame, pairs: pl.DataFrame, tenants: pl.DataFrame) -> pl.DataFrame:
-    """Return some responses with each tenant that is not among their pairs."""
-    key = ["request_id", "attempt", "source_tenant_id"]
-    every = read.select("request_id", "attempt", "tenant_id").join(tenants, how="cross")
-    rows = every.join(pairs.select(key), on=key, how="anti", nulls_equal=True)
-    return pairing.sort(pairing.as_pairs(rows, "decode", "not_assessable"))
-
-
-def _reading_past_a_loss(requests: pl.DataFrame, stays: list[Stay], missing: Lost) -> pl.DataFrame:
-    """Return the affected responses between whose rank's start and whose read records are lost."""
-    since: list[tuple[str | None, int, int | None]]
-    since = [(stay.node, stay.since, missing.since(stay)) for stay in stays]
-    since.append((None, BEGINNING, missing.anywhere()))
-    kinds = {"node": pl.String, "since": pl.Int64, "lost": pl.Int64}
-    keys = pl.DataFrame(since, kinds, orient="row").drop_nulls("lost")
-    read = residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
-    read = read.join(keys, on=["node", "since"], nulls_equal=True)
-    return read.filter(pl.col("last") >= pl.col("lost"))
+    bad = [facts.number for facts in files if facts.unread and facts.recognised]
+    rows = ensure(observed, ["decode_node"]).filter(pl.col("file").is_in(bad))
+    yield from rows["decode_node"].drop_nulls().unique().sort()
+    apart = ["prefill"] if everywhere else ["prefill", "gateway"]
+    told = pl.col("decode_node").is_not_null() | pl.col("hop").is_in(apart)
+    if set(bad) - set(rows.filter(told)["file"]):
+        yield None

@@ -21,10 +21,11 @@ from forensics.attribution import (
     together,
     usage,
 )
-from forensics.attribution.gaps import Lost, widened
+from forensics.attribution.gaps import Lost
 from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stays import Stay
+from forensics.attribution.widening import widened
 from forensics.capacity import Capacity
 from forensics.direction import UNDELIVERED, flagged
 from forensics.incident import Incident

@@ -263,6 +263,26 @@ def test_an_unreadable_line_is_a_record_of_anybody_that_is_missing(tmp_path, rea
         assert found(case) == ({"records_lost"}, {})
 
 
+OTHERS = {
+    "of a pool": (POOL | {"node": "p", "role": "prefill"}, True),
+    "of a client": ({"request_id": "g", "hop": "gateway", "http_status": 429}, False),
+    "of prefill": ({"request_id": "w0", "hop": "prefill", "prefill_node": "p"}, False),
+    "joined": ({"request_id": "g", "tenant_id": "g", "http_status": 429}, True),
+}
+
+
+@pytest.mark.parametrize(("other", "lost"), OTHERS.values(), ids=OTHERS)
+def test_an_unreadable_line_beside_none_of_a_rank_may_be_of_any(tmp_path, other, lost):
+    lines = "".join(json.dumps(line) + "\n" for line in (POOL, *WRITERS, READER))
+    (tmp_path / "d1.ndjson").write_text(lines)
+    elsewhere = hold("e", "02:30:00.5", "02:30:01.5", decode_node="d2")
+    (tmp_path / "d2.ndjson").write_text(json.dumps(elsewhere) + "\n")
+    (tmp_path / "older.ndjson").write_text(json.dumps(other) + '\n{"request_id": "CANARY-\n')
+    case = forensics.read_logs(tmp_path)
+    assert ("records_lost" in found(case)[0]) is lost
+    assert best(case).get("of-e") == ("not_assessable" if lost else None)
+
+
 def test_where_only_some_requests_were_logged_anybody_may_have_run(tmp_path):
     elsewhere = hold("e", "01:30:00.5", "01:30:01.5", decode_node="d2")
     incident = "[logs]\nsampling_rate = 0.1\n"

@@ -13,7 +13,7 @@ NOTHING = Silences.of(pl.Series([], dtype=pl.Int64))
 
 
 def test_an_hour_that_a_log_of_no_node_lost_is_one_of_every_rank():
-    hours = pl.DataFrame({"node": [None], "hour": [7_200_000_000]}, {"node": pl.String})
+    hours = pl.DataFrame({"node": [None], "hour": [7_200_000_000]})
     lost = Lost(hours, frozenset(), NOBODY, sampled=False, silences=NOTHING)
     assert lost.since(Stay("d1/dp0", 0, READ)) == lost.anywhere() == 7_200_000_000
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from forensics.attribution import coresidency, gaps, lookback, pairing, together
+from forensics.attribution import coresidency, gaps, lookback, pairing, together, widening
 from forensics.attribution.silences import Silences
 from forensics.attribution.stays import Stay
 from forensics.boots import BEGINNING
@@ -79,7 +79,7 @@ def test_who_is_possible_for_missing_records_is_the_same_in_parts(requests, monk
     read = requests.filter(pl.col("tier") == "possible").with_columns(last="received_at")
     stays = [Stay(node, BEGINNING, read.filter(decode_node=node)) for node in ("d-0", "d-1", "d-2")]
     pairs = coresidency.pairs(requests)
-    whole = gaps.widened(requests, pairs, stays, missing)
+    whole = widening.widened(requests, pairs, stays, missing)
     key = ["request_id", "attempt", "source_tenant_id"]
     tenants = requests.select(source_tenant_id="tenant_id").drop_nulls().unique()
     every = read.select(*key[:2]).join(tenants, how="cross")
@@ -88,5 +88,5 @@ def test_who_is_possible_for_missing_records_is_the_same_in_parts(requests, monk
     in_small_parts(monkeypatch)
     counting = lambda found, *told: sizes.append(found.height) or make(found, *told)  # noqa: E731
     monkeypatch.setattr(pairing, "as_pairs", counting)
-    assert gaps.widened(requests, pairs, stays, missing).equals(whole)
+    assert widening.widened(requests, pairs, stays, missing).equals(whole)
     assert max(sizes) < 100 < whole.height
