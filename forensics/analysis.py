@@ -19,6 +19,7 @@ from forensics import (
     requests,
     skew,
     traces,
+    unseen,
     verdicts,
     years,
 )
@@ -130,6 +131,9 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     found_holes = holes.find(folded.frame, logged, folded.within, lines)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
+    if lines is not None:
+        known = unseen.Logged(capacities, found_holes.lacking, logged, worked)
+        limited = unseen.attach(limited, known)
     told = starts.logged(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)
     earlier = starts.of_side(limited, "prefill", capacities.epochs, told)

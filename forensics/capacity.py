@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -22,6 +22,9 @@ from forensics.inputlimit import SGLANG, derived
 __all__ = ["BEGINNING", "END", "Capacity", "build", "server_of"]
 
 
+_TOLD: dict[str, pl.DataType] = {"node": pl.String(), "at": pl.Int64()}
+
+
 @dataclass(frozen=True)
 class Capacity:
     """Epochs of all nodes with their limits, sorted; and what contradicts what.
@@ -29,12 +32,21 @@ class Capacity:
     ``epochs`` has the columns of :data:`forensics.boots.EPOCH_DTYPES` plus ``until``,
     ``limit`` (smallest prompt that is rejected for certain, tokens), ``limit_low`` (smallest
     that may be; equal where readings agree, null where one is not known) and ``limit_basis``.
-    ``stated`` names facts by node and column that no log tells, the incident alone.
+    ``stated`` names facts by node and column that no log tells, the incident alone. ``told`` has
+    ``node`` and ``at`` (µs) of each moment at which a log told a pool or a limit.
     """
 
     epochs: pl.DataFrame
     warnings: tuple[str, ...] = ()
     stated: frozenset[tuple[str, str]] = frozenset()
+    told: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=_TOLD))
+
+    @property
+    def limited_by_statement(self) -> frozenset[str]:
+        """Nodes whose limit follows from what the incident states, and from no log."""
+        stated = {node for node, name in self.stated if name in _FILLED_TOGETHER}
+        logged = _told(self.epochs) - self.stated
+        return frozenset(stated - {node for node, name in logged if name in _FILLED_TOGETHER})
 
 
 def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
@@ -48,7 +60,10 @@ def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capa
     rows = _with_limits(rows, incident.trigger.threshold_tokens)
     until = pl.col("effective_at").shift(-1).over("node", order_by="effective_at")
     rows = rows.with_columns(until=until.fill_null(END))
-    return Capacity(rows.sort(_ORDER, nulls_last=False), tuple(warnings), stated)
+    known = pl.any_horizontal(pl.col(*_FILLED_TOGETHER).is_not_null())
+    told = frame.filter(known).select(node=pl.coalesce("node", "source_node"), at="effective_at")
+    told = told.drop_nulls().unique()
+    return Capacity(rows.sort(_ORDER, nulls_last=False), tuple(warnings), stated, told)
 
 
 _ORDER = ["node", "effective_at", "role", "limit", "pool_tokens", "config"]

@@ -36,6 +36,10 @@ ADDED = (
     "decode_since",
 )
 
+STATED = "stated threshold"
+OWN_REFUSAL = "quoted in its own refusal"
+"""Bases of a limit that holds whatever a node's log tells."""
+
 
 def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) -> pl.DataFrame:
     """Add :data:`ADDED` to the requests.
@@ -55,7 +59,7 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
     found = found.join(decode, on="_row", how="left", maintain_order="left")
     if threshold is not None:
         limit = pl.lit(threshold + 1, dtype=pl.Int64)
-        basis = pl.lit("stated threshold")
+        basis = pl.lit(STATED)
         found = found.with_columns(
             limit_low=limit, limit_high=limit, limit_basis=basis, limit_unseen=pl.lit(value=False)
         )
@@ -85,7 +89,7 @@ def _as_refused(found: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
     told = {
         "limit_low": own,
         "limit_high": own,
-        "limit_basis": pl.lit("quoted in its own refusal"),
+        "limit_basis": pl.lit(OWN_REFUSAL),
         "limit_unseen": pl.lit(value=False),
     }
     rows = found.with_columns(requests[REFUSAL_LIMIT])
@@ -252,13 +256,13 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     always = prefill["effective_at"].max() == BEGINNING
     if (lowest == highest and always) or prefill["assumed"].any():
         return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
-    steps = _steps(prefill)
+    by_time = steps(prefill)
     at = pl.col("received_at")
     known = left.filter(at.is_not_null() & ~pl.col("assumed")).sort("received_at")
     spans = known.join_asof(
-        steps, left_on="received_at", right_on="at", strategy="backward", check_sortedness=False
+        by_time, left_on="received_at", right_on="at", strategy="backward", check_sortedness=False
     )
-    late, whole = pl.col("late"), at - LONGEST >= steps["at"].min()
+    late, whole = pl.col("late"), at - LONGEST >= by_time["at"].min()
     spans = spans.select(
         "_row",
         low=pl.when(late).then("least").otherwise("low"),
@@ -284,8 +288,8 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
     return bool(unknown.height) or len(epoch_nodes(seen, limited)) < len(seen)
 
 
-def _steps(prefill: pl.DataFrame) -> pl.DataFrame:
-    """Lowest and highest limit over all prefill nodes, from each moment one changes, and so far."""
+def steps(prefill: pl.DataFrame) -> pl.DataFrame:
+    """Return lowest and highest limit over all nodes, from when one changes on, and so far (µs)."""
     current: dict[str, tuple[int, int]] = {}
     steps: dict[int, tuple[int, int]] = {}
     for at, node, low, high in (

@@ -553,7 +553,10 @@ def test_a_restart_with_a_larger_pool_moves_the_limit(
     assert (rows["before"]["tier"], rows["before"]["input_limit_tokens"]) == ("possible", LIMIT)
     # Below the larger limit now, but prefill's log, which holds its neighbours, lacks it.
     assert rows["after"]["input_limit_tokens"] > 700_001
-    assert (rows["after"]["tier"], rows["after"]["reasons"]) == ("not_assessable", ["log_gap"])
+    assert (rows["after"]["tier"], rows["after"]["reasons"]) == (
+        "not_assessable",
+        ["log_gap", "start_unseen"],
+    )
     assert rows["leak"]["tier"] == "probable"
 
 

@@ -65,15 +65,9 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
         lines: what else shows that a server was there.
         hop: one of :data:`forensics.schema.HOPS`.
     """
-    name = _NODE.get(hop, "hop")
-    rows = ensure(observed, ["received_at", name]).filter(pl.col("hop") == hop)
-    minute = pl.col("received_at") // MINUTE * MINUTE
-    wrote = rows.select(server=server(name), begin=minute, end=minute + MINUTE)
-    wrote = wrote.drop_nulls("begin").unique()
-    ran = lines.worked.filter(pl.col("hop") == hop)
-    ran = ran.select(server=server("node"), begin="hour", end=pl.col("hour") + HOUR)
-    ran = ran.join(_steady(wrote), on="server", how="anti")
-    wrote = pl.concat([wrote, ran.unique()])
+    wrote = minutes(observed, hop)
+    ran = batches(lines.worked, hop).join(_steady(wrote), on="server", how="anti")
+    wrote = pl.concat([wrote, ran])
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
     # What was declared of all nodes of a pattern is of no server that there must be.
@@ -81,6 +75,24 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
     started = lines.epochs.filter(one).select(server=server("node")).drop_nulls()
     never = started.join(named, on="server", how="anti").height > 0
     return Silences(*_together(_stretches(wrote, due)), never)
+
+
+def minutes(observed: pl.DataFrame, *hops: str) -> pl.DataFrame:
+    """Return ``server``, ``begin`` and ``end`` (µs) of each minute with a record of some hops.
+
+    The server is of the first of them, whose side they tell of.
+    """
+    name = _NODE.get(hops[0], "hop")
+    rows = ensure(observed, ["received_at", name]).filter(pl.col("hop").is_in(hops))
+    minute = pl.col("received_at") // MINUTE * MINUTE
+    wrote = rows.select(server=server(name), begin=minute, end=minute + MINUTE)
+    return wrote.drop_nulls("begin").unique()
+
+
+def batches(worked: pl.DataFrame, hop: str) -> pl.DataFrame:
+    """Return the same of each hour in which a server of a hop ran batches."""
+    ran = worked.filter(pl.col("hop") == hop)
+    return ran.select(server=server("node"), begin="hour", end=pl.col("hour") + HOUR).unique()
 
 
 def _steady(wrote: pl.DataFrame) -> pl.DataFrame:

@@ -42,6 +42,7 @@ SPEAKS_FOR = {
 LACKS: dict[str, pl.DataType] = {
     "handoff": pl.UInt32(),
     "hop": pl.String(),
+    "at": pl.Int64(),
     "hour": pl.Int64(),
     "node": pl.String(),
 }
@@ -51,8 +52,8 @@ LACKS: dict[str, pl.DataType] = {
 class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
-    ``lacking``: handoff, hop, hour (µs), and the node where that is told. ``untold``: the same of
-    requests that logs lack which hold few of them at all. ``shares``: hop, the share of
+    ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
+    the same of requests that logs lack which hold few of them at all. ``shares``: hop, the share of
     the neighbours' requests that the hop's logs hold in one of their fuller hours
     (:data:`FULLER`), and from which hour to which they reach.
     """

@@ -106,6 +106,7 @@ ATTACHED = (
     "ran_beside_write",
     "reviewed_foreign",
     "reviewed_own",
+    "start_unseen",
     "tenant_inferred",
     "timing_fast",
     "transfer_calibrated",

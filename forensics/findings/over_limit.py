@@ -11,7 +11,7 @@ from forensics.schema import REFUSAL_LIMIT
 _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
 """The larger count: a gateway's own tokenizer may count fewer than the engine rejected by."""
 
-_most = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
+most = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
 """Prefill's own count is what it rejects by; alone it shows no prompt to be below."""
 
 _refused = (pl.col(REFUSAL_LIMIT) == pl.col("limit_high")).fill_null(value=False)
@@ -23,7 +23,7 @@ OVER_LIMIT = Finding(
     code="over_limit",
     weight="limit",
     needs=_NEEDS,
-    expression=(_most >= pl.col("limit_high")) | _refused,
+    expression=(most >= pl.col("limit_high")) | _refused,
     meaning="the prompt is at or over the smallest one that prefill rejects",
     does_not_prove="that it was rejected, or handed on after a rejection",
 )
@@ -32,7 +32,7 @@ LIMIT_UNCERTAIN = Finding(
     code="limit_uncertain",
     weight="limit",
     needs=_NEEDS,
-    expression=(_most >= pl.col("limit_low")) & (_most < pl.col("limit_high")),
+    expression=(most >= pl.col("limit_low")) & (most < pl.col("limit_high")),
     meaning="over the limit on one possible node or time, below it on another",
     does_not_prove="which of them it was",
 )
@@ -41,8 +41,8 @@ NEAR_LIMIT = Finding(
     code="near_limit",
     weight="limit",
     needs=_NEEDS,
-    expression=(_most < pl.col("limit_low"))
-    & (_most >= pl.col("limit_low") - pl.col("slack_tokens")),
+    expression=(most < pl.col("limit_low"))
+    & (most >= pl.col("limit_low") - pl.col("slack_tokens")),
     meaning="below the limit by no more than the stated slack of the token count",
     does_not_prove="that the engine counted as many tokens as the limit",
 )
@@ -52,7 +52,7 @@ BELOW_LIMIT = Finding(
     weight="limit",
     needs=(*_NEEDS, "received_at"),
     expression=_prompt.is_not_null()
-    & (_most < pl.col("limit_low") - pl.col("slack_tokens"))
+    & (most < pl.col("limit_low") - pl.col("slack_tokens"))
     & pl.col("received_at").is_not_null()
     & ~pl.col("limit_unseen")
     & ~_refused

@@ -1,0 +1,140 @@
+"""A start that lies in lost hours: what was known of the limit before says nothing of after."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+
+import forensics
+
+CaseOf = Callable[..., forensics.Case]
+Row = dict[str, Any]
+BEGIN = datetime.fromisoformat("2026-03-02T08:00:01+00:00")
+LARGE, SMALL, LONG, SHORT = 1_000_000, 500_000, 600_000, 6_400
+PARTS = {"engine": "sglang", "disaggregated": True, "page_tokens": 64, "role": "prefill"}
+
+
+def pool(tokens: int, at: str | None, node: str = "p1") -> Row:
+    row = PARTS | {"node": node, "pool_tokens": tokens}
+    return row if at is None else row | {"effective_at": at}
+
+
+FIRST = [pool(LARGE, "2026-03-02T00:00:00Z"), pool(LARGE, "2026-03-02T00:00:00Z", "p2")]
+RESTART = pool(SMALL, "2026-03-02T09:10:00Z")
+
+
+def traffic(node: str = "p1") -> list[Row]:
+    """Thirty requests an hour for three hours; of each tenth, a long one, prefill counts nothing.
+
+    From 09:10 on the server rejects these, and nothing but the record of its start shows it.
+    """
+    rows = []
+    for number in range(90):
+        at = (BEGIN + timedelta(minutes=2 * number)).isoformat()
+        tokens = SHORT if number % 10 else LONG
+        told = {"received_at": at, "request_id": f"{node}-{number}"}
+        room = told | {"transfer_id": f"{node[1:]}{number:04}"}
+        client = {"http_status": 200, "completion_tokens": 5}
+        rows.append(told | client | {"hop": "gateway", "prompt_tokens": tokens})
+        rows.append(room | client | {"hop": "decode", "decode_prompt_tokens": tokens})
+        counted = {"prefill_prompt_tokens": tokens} if tokens == SHORT else {}
+        rows.append(room | counted | {"hop": "prefill", "prefill_node": node})
+    return rows
+
+
+def without(rows: list[Row], hour: str, node: str = "p1") -> list[Row]:
+    """The records without those that a server of prefill wrote in an hour."""
+    return [
+        row
+        for row in rows
+        if node not in (row.get("prefill_node"), row.get("node"))
+        or str(row.get("received_at", row.get("effective_at")))[11:13] != hour
+    ]
+
+
+def long_ones(case: forensics.Case, hour: int = 10, node: str = "p1") -> list[tuple[str, str]]:
+    """Tiers and reasons of the long prompts of an hour, each once."""
+    rows = case.requests.polars().filter(
+        (pl.col("prompt_tokens") == LONG)
+        & (pl.col("received_at").dt.hour() == hour)
+        & pl.col("request_id").str.starts_with(node)
+    )
+    told = rows.select("tier", pl.col("reasons").list.join(";")).unique().sort("tier")
+    return [(tier, reasons) for tier, reasons in told.iter_rows()]
+
+
+def test_a_restart_that_was_lost_clears_nobody_by_the_limit_before(case_of: CaseOf) -> None:
+    rows = [*FIRST, RESTART, *traffic()]
+    assert long_ones(case_of(*rows)) == [("possible", "over_limit")]
+    case = case_of(*without(rows, "09"))
+    assert long_ones(case, 8) == [("ruled_out", "below_limit")]
+    assert long_ones(case) == [("not_assessable", "start_unseen")]
+    bound = case.exposure().headline.bound
+    assert bound.high - bound.low == 30 + 3, "thirty in the hole, three after it"
+
+
+def test_at_the_limit_of_another_server_it_is_possible(case_of: CaseOf) -> None:
+    other = pool(SMALL, "2026-03-02T00:00:00Z", "p3")
+    rows = without([*FIRST, other, RESTART, *traffic()], "09")
+    assert long_ones(case_of(*rows)) == [("possible", "limit_uncertain;start_unseen")]
+
+
+def test_a_prompt_that_it_computed_since_shows_that_shorter_ones_are_below(case_of: CaseOf) -> None:
+    rows = without([*FIRST, *traffic()], "09")
+    last = next(row for row in reversed(rows) if row.get("prefill_node") == "p1")
+    room = {"transfer_id": last["transfer_id"]}
+    kept = [row for row in rows if row.get("request_id") != last["request_id"]]
+    tokens = {"decode_prompt_tokens": LONG + 1, "prefill_prompt_tokens": LONG + 1}
+    both = [
+        last | room | tokens | {"hop": hop, "completion_tokens": 5} for hop in ("prefill", "decode")
+    ]
+    assert long_ones(case_of(*kept, *both)) == [("ruled_out", "below_limit")]
+
+
+@pytest.mark.parametrize("told", ["2026-03-02T10:00:00Z", "2026-03-02T09:59:00Z"])
+def test_from_the_next_record_of_its_pool_on_it_is_known_again(case_of: CaseOf, told: str) -> None:
+    rows = [*without([*FIRST, *traffic()], "09"), pool(LARGE, told)]
+    assert long_ones(case_of(*rows)) == [("ruled_out", "below_limit")]
+
+
+def test_a_silence_that_nothing_is_missing_of_hides_no_start(case_of: CaseOf) -> None:
+    quiet = [row for row in [*FIRST, *traffic()] if str(row.get("received_at"))[11:13] != "09"]
+    busy = [row for row in traffic("p2") if str(row.get("received_at"))[11:13] == "09"]
+    assert long_ones(case_of(*quiet)) == [("ruled_out", "below_limit")]
+    assert long_ones(case_of(*quiet, *busy)) == [("ruled_out", "below_limit")]
+
+
+def test_what_another_server_lost_hides_no_start_of_one_that_wrote(case_of: CaseOf) -> None:
+    rows = without([*FIRST, *traffic(), *traffic("p2")], "09", "p2")
+    case = case_of(*rows)
+    assert long_ones(case, node="p2") == [("not_assessable", "start_unseen")]
+    assert long_ones(case) == [("ruled_out", "below_limit")]
+
+
+@pytest.mark.parametrize(
+    "incident",
+    [
+        "[trigger]\nthreshold_tokens = 700000\n",
+        '[[capacity]]\nnode = "p*"\nrole = "prefill"\nengine = "sglang"\npool_tokens = 1000000\n',
+    ],
+    ids=["threshold", "capacity"],
+)
+def test_what_the_incident_states_holds_after_a_hole(case_of: CaseOf, incident: str) -> None:
+    rows = [row for row in without(traffic(), "09") if "pool_tokens" not in row]
+    assert long_ones(case_of(*rows, incident=incident)) == [("ruled_out", "below_limit")]
+
+
+def test_a_request_of_an_unknown_server_may_be_of_the_one_with_the_hole(case_of: CaseOf) -> None:
+    """No prefill record names its server: the limits of all of them stand against it."""
+    rows = without([*FIRST, *traffic()], "09")
+    nameless = [row for row in rows if row["received_at" if "hop" in row else "node"]]
+    nameless = [
+        {name: value for name, value in row.items() if name != "prefill_node"}
+        if str(row.get("received_at"))[11:13] == "10" and row.get("hop") == "prefill"
+        and "prefill_prompt_tokens" not in row
+        else row
+        for row in nameless
+    ]  # fmt: skip
+    assert long_ones(case_of(*nameless)) == [("not_assessable", "start_unseen")]
