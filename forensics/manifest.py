@@ -21,6 +21,7 @@ from forensics.build import build
 from forensics.evidence.hashes import digest
 from forensics.exposure import Exposure
 from forensics.incident import Incident, profile_files
+from forensics.objects import place_from
 from forensics.sources.evidence_set import Stored
 from forensics.sources.files import STDIN, as_shown
 from forensics.sources.overlap import LeftOut
@@ -124,7 +125,7 @@ def _place(facts: FileFacts, run: Run) -> dict[str, Any]:
         }
     if facts.name == STDIN:
         return {"path": None}
-    return {"path": as_shown(str(Path(run.arguments.get("cwd", ""), facts.name).resolve()))}
+    return {"path": as_shown(str(place_from(run.arguments.get("cwd", ""), facts.name).resolve()))}
 
 
 def _input(facts: FileFacts, analysis: Analysis) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from forensics import held
 from forensics.errors import OutputExistsError, UsageError
+from forensics.objects import place
 
 _NEW, _OLD = "forensics-new-", "forensics-old-"
 
@@ -152,7 +153,7 @@ def refuse_inputs(target: Path, inputs: Iterable[str | os.PathLike[str]]) -> Non
     """
     folder = target.resolve()
     for name in inputs:
-        if Path(name).resolve().is_relative_to(folder):
+        if place(name).resolve().is_relative_to(folder):
             raise UsageError(f"{target} holds an input ({name}); it is not replaced")
 
 

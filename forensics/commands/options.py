@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,6 +24,18 @@ as_json_option = click.option("--json", "as_json", is_flag=True, help="JSON on s
 cluster_option = click.option(
     "--cluster", metavar="URL", help="read on a Dask (tcp://…) or Ray (ray://…) cluster"
 )
+
+
+class PlaceType(click.ParamType[Path]):
+    """A folder on disk or in object storage."""
+
+    name = "path"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:  # noqa: ARG002
+        """Return the path."""
+        from forensics.objects import place
+
+        return place(value)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,6 +43,7 @@ def rerun(out: Path, logs: tuple[str, ...], as_json: bool, quiet: bool) -> int:
 def _places(out: Path) -> list[str]:
     """Return where the inputs of a report lay, as far as they are there."""
     from forensics.evidence.folder import recorded
+    from forensics.objects import place
 
     paths = [source.path for source in recorded(out)[1].inputs]
-    return [path for path in paths if path is not None and Path(path).exists()]
+    return [path for path in paths if path is not None and place(path).exists()]

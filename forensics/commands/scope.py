@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -67,10 +66,10 @@ def _triaged(reading: dict[str, Any], *, times: bool) -> Scope | str:
     """Return what evidence sets of many records hold, or why all of them have to be read."""
     from forensics.progress import Bar
     from forensics.runners import cluster
-    from forensics.sources.evidence_set import is_set
+    from forensics.sources.files import are_sets
     from forensics.triage import scope as triage
 
-    if reading["format_name"] or not all(is_set(Path(log)) for log in reading["logs"]):
+    if reading["format_name"] or not are_sets(reading["logs"]):
         return "not all logs are evidence sets"
     options = {name: reading[name] for name in ("incident", "verdicts")}
     asked = triage.asked(*reading["logs"], **options)

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from forensics.commands.folders import moved_logs_option
-from forensics.commands.options import as_json_option, plain
+from forensics.commands.options import PlaceType, as_json_option, plain
 from forensics.commands.say import say
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PlaceType())
 @moved_logs_option
 @as_json_option
 def verify(folder: Path, logs: tuple[str, ...], as_json: bool) -> int:

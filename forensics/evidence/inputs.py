@@ -14,6 +14,7 @@ from typing import Literal
 from forensics.errors import ForensicsError, NoInputError
 from forensics.evidence.hashes import Digest, digest, digest_of_start
 from forensics.evidence.record import Source
+from forensics.objects import place
 from forensics.sources import evidence_set
 from forensics.sources.blocks import Opened
 from forensics.sources.evidence_set import Stored
@@ -102,10 +103,10 @@ class _Archives:
 
     def find(self, source: Source) -> Located | None:
         """Return what became of an input that is a member; None where it is none."""
-        place = self._place(Path(source.path)) if source.path is not None else None
-        if place is None:
+        found = self._place(place(source.path)) if source.path is not None else None
+        if found is None:
             return None
-        path, name = place
+        path, name = found
         if path not in self._known:
             self._known[path] = _digests(path)
         known = self._known[path].get(name)

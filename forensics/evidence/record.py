@@ -5,13 +5,13 @@ Other keys may be there; a folder of another kind or version lacks some of these
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from forensics.evidence.hashes import Digest
+from forensics.objects import place_from
 from forensics.sources.files import STDIN
 from forensics.sources.overlap import IN_A_SET
 
@@ -92,7 +92,7 @@ class Record(Struct, frozen=True):
         cwd = self.arguments.get("cwd")
         if source.path is not None or source.evidence_set is not None or source.name == STDIN:
             return source
-        path = str(Path(cwd, source.name)) if isinstance(cwd, str) else source.name
+        path = str(place_from(cwd, source.name)) if isinstance(cwd, str) else source.name
         return msgspec.structs.replace(source, path=path)
 
 

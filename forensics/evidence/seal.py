@@ -15,6 +15,7 @@ import msgspec
 
 from forensics.errors import ForensicsError
 from forensics.evidence.hashes import Digest, digest
+from forensics.objects import ObjectPath, walk
 from forensics.output import write_private
 
 MANIFEST = "manifest.json"
@@ -42,9 +43,10 @@ def files_in(folder: Path) -> list[str]:
     Links are named too, and never followed.
     """
     found = []
-    for where, folders, files in os.walk(folder):
-        linked = [name for name in folders if (Path(where) / name).is_symlink()]
-        found += [(Path(where) / name).relative_to(folder).as_posix() for name in files + linked]
+    for where, folders, files in walk(folder):
+        here = type(folder)(where)
+        linked = [name for name in folders if (here / name).is_symlink()]
+        found += [(here / name).relative_to(folder).as_posix() for name in files + linked]
     return sorted(found)
 
 
@@ -53,6 +55,8 @@ def bare_folders_in(folder: Path) -> list[str]:
 
     They are empty, or they cannot be read.
     """
+    if isinstance(folder, ObjectPath):
+        return []  # a prefix is there by what lies below it alone
     closed: list[str] = []
     found = [
         where

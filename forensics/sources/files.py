@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from forensics.errors import NoInputError
+from forensics.objects import ObjectPath, place, walk
 from forensics.shown import shown
 from forensics.sources import evidence_set, nodes, setnodes
 from forensics.sources.archives.listing import Contents, Member, contents
@@ -83,16 +84,37 @@ def expand(
         for path in [None] if text == STDIN else _named(text):
             if path is not None and path.is_dir():
                 if but is None or path.resolve() != but.resolve():
-                    sets.setdefault(os.path.realpath(path), path)
+                    sets.setdefault(_real(path), path)
             elif path is None or path.resolve() not in omitted:
                 found.setdefault(STDIN if path is None else str(path), path)
     if not found and not sets:
         raise NoInputError("no log was named")
     once: dict[str, tuple[str, Path | None]] = {}
     for name, path in sorted(found.items(), key=lambda item: item[0]):
-        once.setdefault(STDIN if path is None else os.path.realpath(path), (name, path))
+        once.setdefault(STDIN if path is None else _real(path), (name, path))
     raw = [source for name, path in once.values() for source in inputs_of(name, path)]
     return relabelled(sorted([*raw, *_held(sets)], key=_order))
+
+
+def _real(path: Path) -> str:
+    """Return what tells a file or folder from others, whatever links lead there."""
+    return str(path) if isinstance(path, ObjectPath) else os.path.realpath(path)
+
+
+def are_sets(logs: Iterable[str | os.PathLike[str]]) -> bool:
+    """Say whether all that the user named are evidence sets.
+
+    Raises:
+        NoInputError: one cannot be read.
+    """
+    return all(_named_set(os.fspath(log)) for log in logs)
+
+
+def _named_set(text: str) -> bool:
+    try:
+        return evidence_set.is_set(place(text))
+    except OSError as error:
+        raise NoInputError(f"{text}: cannot be read ({error.strerror})") from None
 
 
 def inputs_of(name: str, path: Path | None) -> list[Input]:
@@ -124,8 +146,8 @@ def as_shown(name: str) -> str:
 
 def on_disk(name: str) -> Path:
     """Return the path that stands behind a shown one; itself where nothing is there."""
-    path = Path(name)
-    if path.exists():
+    path = place(name)
+    if isinstance(path, ObjectPath) or path.exists():
         return path
     found = Path(path.anchor)
     for part in path.relative_to(path.anchor).parts:
@@ -234,7 +256,7 @@ def _named(text: str) -> list[Path]:
 
 
 def _files_of(text: str) -> list[Path]:
-    path = Path(text)
+    path = place(text)
     if path.is_dir():
         inside = _inside(_whole(path))
         if not inside:
@@ -243,7 +265,7 @@ def _files_of(text: str) -> list[Path]:
     if path.exists():
         return [_whole(path)]
     if glob.has_magic(text):
-        matched = sorted(Path(item) for item in glob.glob(text, recursive=True))
+        matched = _matched(text, path)
         inside = [file for item in matched for file in (_inside(item) if item.is_dir() else [item])]
         if not inside:
             raise NoInputError(f"{text}: no file matches")
@@ -251,19 +273,34 @@ def _files_of(text: str) -> list[Path]:
     raise NoInputError(f"{text}: no such file or folder")
 
 
+def _matched(text: str, pattern: Path) -> list[Path]:
+    if not isinstance(pattern, ObjectPath):
+        return sorted(Path(item) for item in glob.glob(text, recursive=True))
+    parts = pattern.parts
+    fixed = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    return sorted(ObjectPath(*parts[:fixed]).glob("/".join(parts[fixed:])))
+
+
 def _whole(path: Path) -> Path:
     """Return the path; a part of an evidence set means nothing without the rest of it."""
     for folder in path.absolute().parents:
-        if evidence_set.is_set(folder):
+        if _is_set(folder):
             raise NoInputError(f"{path} is part of an evidence set; name the set: {folder}")
     return path
+
+
+def _is_set(folder: Path) -> bool:
+    try:
+        return evidence_set.is_set(folder)
+    except PermissionError:
+        return False  # who may read below a prefix need not be let in above it
 
 
 def _inside(folder: Path) -> list[Path]:
     """Return the files below a folder, and evidence sets as a whole."""
     found = []
-    for where, folders, files in os.walk(folder):
-        here = Path(where)
+    for where, folders, files in walk(folder):
+        here = type(folder)(where)
         marked = evidence_set.MANIFEST in files or evidence_set.INPUTS in folders
         if marked and evidence_set.is_set(here):
             found.append(here)

@@ -17,13 +17,14 @@ from forensics.analysis import analyse
 from forensics.capacity import build
 from forensics.checking.memory import in_place_of
 from forensics.clock import Clocks
-from forensics.errors import NoInputError
+from forensics.errors import NoInputError, UsageError
 from forensics.incident import Incident
 from forensics.live.watch import state as kept
 from forensics.live.watch.follow import MOST, Chunk, Event, Place
 from forensics.live.watch.log import End, Log
 from forensics.live.watch.ring import IDS, Held, Ring
 from forensics.live.watch.told import Output, lines
+from forensics.objects import ObjectPath, place
 from forensics.schema import AFFECTED_TIERS, TIERS
 from forensics.sources.files import Input, expand, with_nodes
 from forensics.sources.reading import Reading, Shard, read_shard, write_part
@@ -87,6 +88,8 @@ class Watch:
         state_file: Path | None,
         asked: Asked,
     ) -> None:
+        if any(isinstance(place(log), ObjectPath) for log in logs):
+            raise UsageError("watch follows files that grow; objects in storage do not")
         self._logs, self._incident, self._folder = logs, incident, folder
         self._output, self._state_file, self._asked = output, state_file, asked
         before = kept.load(state_file)
