@@ -61,11 +61,9 @@ class Shifts:
 
     def add(self, block: Block, group: Integers, curve: Array) -> None:
         """Count the rows of a block by what was expected of each."""
-        fixed, lone = self._fixed[group], self._lone[group]
-        rows = np.flatnonzero(~block.over & (block.minute >= 0))
-        kind = _kind(block.ms[rows], curve[rows], fixed[rows], lone[rows])
-        place = block.minute[rows] * self._groups + group[rows]
-        self._counts.add(place * _KINDS + kind)
+        kind = _kind(block.ms, curve, self._fixed[group], self._lone[group])
+        place = (block.minute * self._groups + group) * _KINDS + kind
+        self._counts.add(place[~block.over & (block.minute >= 0)])
 
     def found(self, parts: list[Part]) -> Spans:
         """Return the spans of each part in which it was shifted as a whole."""
@@ -124,17 +122,37 @@ def _agrees(own: Counts, span: Span) -> bool:
 
 def _kind(ms: Array, curve: Array, fixed: Array, lone: Array) -> Integers:
     """Return of what kind each time is; ``lone`` is what one token takes in a batch of its own."""
-    kind = np.full(len(ms), _BETWEEN)
-    kind[(ms * _USUAL >= curve) & (ms <= curve * _USUAL)] = _SAME
-    kind[ms >= curve * _SHIFT] = _SLOW
-    kind[ms * _SHIFT <= curve] = _FAST
-    no_token = (ms * _SHIFT <= lone) | (ms >= _ONE_TOKEN * fixed)
-    kind[no_token & (ms * FACTOR <= curve)] = _TOO_FAST
-    short = curve < _TELLING * fixed
-    kind[short] = _SHORT
-    kind[short & (ms * _SHIFT <= fixed)] = _SHORT_FAST
-    kind[short & (ms * _SHIFT <= fixed) & (ms * FACTOR <= curve)] = _SHORT_TOO_FAST
-    return kind
+    signs = (
+        (ms * _USUAL >= curve) & (ms <= curve * _USUAL),
+        ms >= curve * _SHIFT,
+        ms * _SHIFT <= curve,
+        ms * FACTOR <= curve,
+        (ms * _SHIFT <= lone) | (ms >= _ONE_TOKEN * fixed),
+        curve < _TELLING * fixed,
+        ms * _SHIFT <= fixed,
+    )
+    seen = np.zeros(len(ms), dtype=np.uint8)
+    for bit, sign in enumerate(signs):
+        seen |= sign.view(np.uint8) << bit
+    return _KIND_OF[seen]
+
+
+def _told(
+    usual: bool, slow: bool, fast: bool, far: bool, no: bool, short: bool, brief: bool
+) -> int:
+    """Return the kind of times with some signs, in the order in which :func:`_kind` looks."""
+    if short:
+        return (_SHORT_TOO_FAST if far else _SHORT_FAST) if brief else _SHORT
+    if no and far:
+        return _TOO_FAST
+    return _FAST if fast else _SLOW if slow else _SAME if usual else _BETWEEN
+
+
+_SIGNS = 7
+_KIND_OF: Integers = np.array(
+    [_told(*(bool(seen >> bit & 1) for bit in range(_SIGNS))) for seen in range(2**_SIGNS)]
+)
+"""The kind of each set of signs: few operations on all rows, whatever a time may be."""
 
 
 def _spans(minute: Integers, kind: Integers, number: Integers) -> Iterator[Span]:
