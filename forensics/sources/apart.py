@@ -147,13 +147,11 @@ def _counted(name: str, block: Block, context: Context) -> Parsed:
     """Count records in no known format; what they carry as a text may be a line of another log."""
     number = len(block.starts)
     parsed = Parsed(read=number)
-    if name == ASKED:
-        parsed.ignored[OTHER] += number
-        parsed.notes[ASKED] += number
-        return parsed
     texts = pl.Series("body", block.data.decode("utf-8", "replace").split("\n")[:number])
     rows = texts.to_frame().with_columns(line=pl.Series(block.all_numbers(number), dtype=pl.Int64))
     otherlines.count(rows, context, parsed, OTHER)
+    if name == ASKED:
+        parsed.notes[ASKED] += parsed.ignored[OTHER]
     return parsed
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from forensics.sources import plain, registry, telltale
@@ -19,6 +20,7 @@ from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.spreads import together
+from forensics.sources.within import Objects, nested, objects
 from forensics.sources.wrappers.stack import Stack
 
 _MAY = r'\d\d:\d\d:\d\d|\{\s*"|=|\[TensorRT-LLM\]|^"?[\w.-]+"?(?:,"?[\w. ()-]+"?)+\s*$'
@@ -31,8 +33,11 @@ _TRIES = 3
 _MOST = 1_000
 """Looks at one file: what is left then is unreadable, since it may hold anything."""
 _AT_ONCE = 200
+_FIRST = 1 << 30
+"""Number of the first of some rows: a wrapper counts the entries of a document from one."""
 _DOCUMENT = {"text": pl.String(), "line": pl.Int64(), "whole": pl.Boolean()}
 _BROKEN_OFF = "JSON over several lines that breaks off, and may be of another format"
+_CUT = "JSON that breaks off, and may be of another format"
 _TOO_MANY = "line that may be of another format: too many kinds of such lines to look at each"
 
 
@@ -56,53 +61,83 @@ class Foreign:
         self._looks = 0
 
     def __call__(self, texts: pl.Series, numbers: pl.Series) -> list[Unread]:
-        """Return the lines that another format's reader would take something of."""
+        """Return what another format's reader would take something of, one for each record."""
         lines = pl.DataFrame({"text": texts, "line": numbers})
         spread, broken = self._spread(lines)
         rows = pl.concat([lines, spread]).filter(
             self._may("text") & pl.col("text").str.contains(_MAY)
         )
+        found = self._each(rows)
+        told = {one.line for one in found}
+        found += [one for one, part in broken if part or one.line not in told]
+        return sorted(found, key=lambda one: one.line or 0)
+
+    def _each(self, rows: pl.DataFrame) -> list[Unread]:
+        """Return what is told of rows as they are, or of the records within them if those are more.
+
+        A text that no format knows may hold a list of records that one does.
+        """
+        plain, inner, cut = _parted(rows)
+        told = self._parts(plain, inner)
+        cut = cut.filter(self._may("text") & ~pl.col("line").is_in([one.line for one in told]))
+        return told + [Unread(line, None, _CUT) for line in cut["line"]]
+
+    def _parts(self, plain: pl.DataFrame, inner: pl.DataFrame) -> list[Unread]:
+        found = _merged(self._looked(plain), self._looked(inner.filter(self._may("text"))))
+        told = {one.line for one in found}
+        rest = pl.concat([plain, inner]).filter(~pl.col("line").is_in(list(told)))
+        texts = [(text, line) for row, line in rest.iter_rows() for text in nested(row)]
+        deeper = pl.DataFrame(texts, schema=plain.schema, orient="row")
+        return found + (self._looked(deeper.filter(self._may("text"))) if texts else [])
+
+    def _looked(self, rows: pl.DataFrame) -> list[Unread]:
         looks = rows.with_columns(_shape(), _held(self._words)).with_row_index("at")
-        alike = looks.group_by("shape", "held", maintain_order=True).agg("at", "line")
-        found = [
+        alike = looks.group_by("shape", "held", maintain_order=True).agg("at")
+        return [
             one
-            for shape, held, at, numbers in alike.iter_rows()
-            for one in self._alike((shape, held), rows, at, numbers)
+            for shape, held, at in alike.iter_rows()
+            for one in self._alike((shape, held), rows[at])
         ]
-        each = {one.line: one for one in (*broken, *found)}
-        return sorted(each.values(), key=lambda one: one.line or 0)
 
     def _may(self, name: str) -> pl.Expr:
         return pl.col(name).str.contains_any(self._words)
 
-    def _spread(self, lines: pl.DataFrame) -> tuple[pl.DataFrame, list[Unread]]:
-        """Return documents that are spread over lines, each as one, and those that break off."""
+    def _spread(self, lines: pl.DataFrame) -> tuple[pl.DataFrame, list[tuple[Unread, bool]]]:
+        """Return documents that are spread over lines, each as one, and those that break off.
+
+        Of the latter it is said whether they do so within a record; their whole objects stand
+        among the documents.
+        """
         found = pl.DataFrame(list(together(lines)), schema=_DOCUMENT, orient="row")
         found = found.filter(self._may("text"))
-        broken = found.filter(~pl.col("whole"))["line"]
-        whole = found.filter("whole").select("text", pl.col("line").cast(lines["line"].dtype))
-        return whole, [Unread(line, None, _BROKEN_OFF) for line in broken]
+        texts, broken = [], []
+        for text, line, whole in found.iter_rows():
+            held = objects(text)
+            texts.append(text if whole else "".join(held.whole))
+            if not whole:
+                broken.append((Unread(line, None, _BROKEN_OFF), bool(held.broken)))
+        rows = found.select(pl.Series("text", texts), pl.col("line").cast(lines["line"].dtype))
+        return rows, broken
 
-    def _alike(
-        self, look: tuple[int, int], rows: pl.DataFrame, at: list[int], numbers: list[int]
-    ) -> list[Unread]:
+    def _alike(self, look: tuple[int, int], rows: pl.DataFrame) -> list[Unread]:
         """Return those of some lines that look alike and hold the same words and names."""
         if self._quiet[look] >= _TRIES:
             return []
         if self._looks >= _MOST:
-            return [Unread(line, None, _TOO_MANY) for line in numbers]
+            return [Unread(line, None, _TOO_MANY) for line in rows["line"]]
         self._looks += 1
-        name, lines = self._told(rows[at[:_AT_ONCE]])
-        if lines and len(at) > _AT_ONCE:
-            name, lines = self._told(rows[at])
-        self._quiet[look] += 0 if lines else 1
+        name, places = self._told(rows[:_AT_ONCE])
+        if places and rows.height > _AT_ONCE:
+            name, places = self._told(rows)
+        self._quiet[look] += 0 if places else 1
         reason = f"line of another format ({name}) in this log: put it into a file of its own"
-        return [Unread(line, None, reason) for line in lines]
+        return [Unread(rows.item(at, "line"), None, reason) for at in places]
 
     def _told(self, rows: pl.DataFrame) -> tuple[str, list[int]]:
+        """Return the format of some rows, and the place of the row of each record in it."""
         data = "".join(f"{text}\n" for text in rows["text"]).encode()
-        numbers = rows["line"].to_numpy()
-        stack = Stack(OneBlock(Block(data, int(numbers[0]), None, numbers=numbers)))
+        numbers = np.arange(_FIRST, _FIRST + rows.height)
+        stack = Stack(OneBlock(Block(data, _FIRST, None, numbers=numbers)))
         stack.peel(self._names)
         found = registry.tell(stack, self._context.incident)
         if found.format is None and stack.peel(self._names, weak=True):
@@ -112,14 +147,19 @@ class Foreign:
         if found.format.name == self._own and not stack.layers:
             return "", []
         parts = list(found.format.read(stack.source, self._context))
-        return found.format.name, _touched(parts, rows)
+        places = _touched(parts, rows.height)
+        if places is None and rows.height > 1:
+            # A wrapper has counted entries of its own: whose they are is told one by one.
+            told = [self._told(rows[at : at + 1])[1] for at in range(rows.height)]
+            places = [at for at, some in enumerate(told) for _ in some]
+        return found.format.name, [0] * _count(parts) if places is None else places
 
     def _beside(self, rows: pl.DataFrame) -> tuple[str, list[int]]:
-        """Return the lines with a record that is a format's without what tells a file of it."""
+        """Return the rows with a record that is a format's without what tells a file of it."""
         for name, keys in self._inside.items():
             within = rows["text"].str.contains(rf'"(?:{"|".join(keys)})\\*"\s*:')
             if within.any():
-                return name, rows.filter(within)["line"].to_list()
+                return name, within.arg_true().to_list()
         return "", []
 
 
@@ -136,14 +176,41 @@ def _held(words: list[str]) -> pl.Expr:
     return found.list.unique().list.sort().list.join("\n").hash().alias("held")
 
 
-def _touched(parts: list[Parsed], rows: pl.DataFrame) -> list[int]:
-    """Return the lines that something was taken of, or could not be."""
+def _touched(parts: list[Parsed], height: int) -> list[int] | None:
+    """Return the rows that something was taken of, or could not be; None: told by none of them."""
     if all(part.read == part.ignored["header"] for part in parts):
-        return rows["line"].to_list()  # names of columns, without a row
+        return list(range(height))  # names of columns, without a row
     lines = {unread.line for part in parts for unread in part.unread}
     for part in parts:
         for frame in (*part.observations, *part.capacity, *part.markers, *part.traces):
             lines |= set(frame["line"])
-    known = [line for line in rows["line"] if line in lines]
-    kept = any(part.kept for part in parts)
-    return known or (rows["line"].to_list() if kept else [])
+    if not lines:
+        return list(range(height)) if any(part.kept for part in parts) else []
+    if any(line is None or line < _FIRST for line in lines):
+        return None
+    return sorted(line - _FIRST for line in lines if line is not None)
+
+
+def _count(parts: list[Parsed]) -> int:
+    return max(1, sum(part.kept + len(part.unread) for part in parts))
+
+
+def _parted(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return rows that are told as they are, the objects within rows, and those that break off."""
+    plain, inner, cut = [], [], []
+    for text, line in rows.iter_rows():
+        found = objects(text) if "{" in text else Objects([], [], bare=False)
+        alone = found.bare and len(found.whole) == 1 and text.lstrip()[:1] == "{"
+        if alone or not found.bare:
+            plain.append((text, line))
+        inner += [] if alone else [(one, line) for one in found.whole]
+        cut += [(one, line) for one in found.broken]
+    made = [pl.DataFrame(some, schema=rows.schema, orient="row") for some in (plain, inner, cut)]
+    return made[0], made[1], made[2]
+
+
+def _merged(first: list[Unread], second: list[Unread]) -> list[Unread]:
+    """Return, for each line, what more was found of."""
+    counts = [Counter(one.line for one in found) for found in (first, second)]
+    kept = [one for one in first if counts[0][one.line] >= counts[1][one.line]]
+    return kept + [one for one in second if counts[1][one.line] > counts[0][one.line]]

@@ -26,7 +26,7 @@ def decoded(
     fit = there & (texts != NOT_A_VALUE) & ~texts.str.contains("\n", literal=True)
     data = "\n".join(text if ok else "{}" for text, ok in zip(texts, fit, strict=True))
     found = inner.read(Block(data.encode(), 0, 0))
-    unread = len(found.unread) + found.blank + int((there & ~fit).sum())
+    unread = len({one.line for one in found.unread}) + found.blank + int((there & ~fit).sum())
     if unread:
         bad[label] += unread
     return _aligned(found, len(texts))

@@ -25,6 +25,7 @@ from forensics.sources.jsontwice import Contradictions
 from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Unread
 from forensics.sources.values import NOT_A_VALUE
+from forensics.sources.within import begun
 
 __all__ = ["Batch", "JsonColumns", "Lines", "Path", "split_lines"]
 
@@ -50,6 +51,11 @@ class Lines:
     unread: list[Unread] = field(default_factory=list)
     blank: int = 0
     read: int = 0
+
+    @property
+    def beyond(self) -> int:
+        """How many more records were read than there are lines: one may hold several."""
+        return _beyond(self.unread)
 
 
 @dataclass
@@ -154,7 +160,7 @@ class JsonColumns:
                 continue
             row = self._odd.read(line)
             if isinstance(row, str):
-                found.unread.append(Unread(number, at, row))
+                found.unread += [Unread(number, at, row)] * begun(line)
             else:
                 odd.append(row | dict.fromkeys(misfits.get(place, ()), NOT_A_VALUE))
                 odd_at.append((number, at))
@@ -163,7 +169,12 @@ class JsonColumns:
         if odd:
             names = {name for row in odd for name in row}
             found.odd = _part({name: [row.get(name) for row in odd] for name in names}, odd_at)
+        found.read += _beyond(found.unread)
         return found
+
+
+def _beyond(unread: Sequence[Unread]) -> int:
+    return len(unread) - len({one.line for one in unread})
 
 
 def _part(values: Values, at: Sequence[tuple[int, int | None]]) -> _Part:

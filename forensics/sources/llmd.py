@@ -110,6 +110,7 @@ def _block(columns: JsonColumns, context: Context, block: Block, parsed: Parsed)
     if not records:
         return
     found = columns.read(Block(b"\n".join(lines[at] for at in records), 0, 0))
+    parsed.read += found.beyond
     parsed.unread += [
         Unread(block.number(records[u.line or 0]), None, u.reason) for u in found.unread
     ]

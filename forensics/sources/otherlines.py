@@ -36,7 +36,9 @@ def count(rows: pl.DataFrame, context: Context, parsed: Parsed, kind: str = OTHE
     parsed.unread += found
     if spread := int(others["body"].str.contains(_SPREAD).sum()):
         parsed.notes[ASKED] += spread
-    parsed.ignored[kind] += rows.height - len(found)
+    held = len({one.line for one in found})
+    parsed.read += len(found) - held  # a line may hold several records
+    parsed.ignored[kind] += rows.height - held
 
 
 def count_lines(

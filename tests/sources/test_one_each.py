@@ -11,8 +11,8 @@ OTHER = GOOD.replace("r-1", "r-2")
 @pytest.mark.parametrize(
     ("lines", "ids", "unread"),
     [
-        ([GOOD, f"{GOOD} {OTHER}"], ["r-1"], 1),
-        ([GOOD, f"{GOOD}{OTHER}"], ["r-1"], 1),
+        ([GOOD, f"{GOOD} {OTHER}"], ["r-1"], 2),
+        ([GOOD, f"{GOOD}{OTHER}"], ["r-1"], 2),
         ([f'{{"a": 1}} {GOOD[:-1]}, "b": {{}}', f"{OTHER}"], ["r-2"], 1),
         (['{"request_id": "r-1", "x": [{}', '{}], "http_status": 200}'], [], 2),
         ([f'{{"a": {{"b": {GOOD}', f"{OTHER}}}"], [], 2),

@@ -68,6 +68,7 @@ class RequestLog:
         """Add the records of ``block``; ``numbers`` are the file's line numbers of its lines."""
         found = self._columns.read(block)
         at = numbers.to_list()
+        parsed.read += found.beyond
         for unread in found.unread:
             line = at[(unread.line or block.line) - block.line]
             parsed.unread.append(type(unread)(line, None, unread.reason))

@@ -115,6 +115,7 @@ def _from_json(
     lines: pl.Series, numbers: pl.Series, columns: JsonColumns, context: Context, parsed: Parsed
 ) -> None:
     found = columns.read(Block("\n".join(lines.to_list()).encode(), 0, 0))
+    parsed.read += found.beyond
     for unread in found.unread:
         parsed.unread.append(Unread(numbers[unread.line or 0], None, unread.reason))
     for batch in found.batches:

@@ -113,7 +113,7 @@ class _Snapshots:
             parsed.unread.append(document.unread(document.reason))
             return
         found = self._values.read(Block(document.data, document.line, document.offset))
-        parsed.unread += found.unread
+        parsed.unread += found.unread[:1]  # one document, whatever is in it
         for batch in found.batches:
             values = _texts(batch)
             if {"pool_tokens", "input_limit_tokens"}.isdisjoint(values):

@@ -35,6 +35,7 @@ class Records:
         """
         found = self._columns.read(Block("\n".join(rows["body"].to_list()).encode(), 0, 0))
         at = rows["line"]
+        parsed.read += found.beyond
         parsed.unread += [Unread(at[u.line or 0], None, u.reason) for u in found.unread]
         made = [self._rows(batch.columns, at.gather(batch.lines)) for batch in found.batches]
         return pl.concat(made) if made else rows.clear().select(prefix.COLUMNS)
