@@ -5,35 +5,7 @@ import json
 import pytest
 
 import forensics
-
-DAY = "2026-09-01T"
-POOL = {
-    "node": "d1",
-    "role": "decode",
-    "effective_at": f"{DAY}00:00:00Z",
-    "pool_tokens": 640,
-    "page_tokens": 64,
-    "engine": "sglang",
-    "disaggregated": True,
-}
-
-
-def hold(request_id: str, since: str, until: str, **more: object) -> dict[str, object]:
-    """A request that held two pages and wrote both."""
-    return {
-        "request_id": request_id,
-        "tenant_id": f"of-{request_id}",
-        "received_at": f"{DAY}{since}Z",
-        "reserved_at": f"{DAY}{since}Z",
-        "released_at": f"{DAY}{until}Z",
-        "decode_node": "d1",
-        "decode_prompt_tokens": 128,
-        "reserved_pages": 2,
-        "transferred_pages": 2,
-        "completion_tokens": 1,
-        "http_status": 200,
-    } | more
-
+from tests.attribution.made import DAY, POOL, hold, read, reasons
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.5", f"01:0{n}:01.5") for n in range(6)]
 READER = hold(
@@ -41,20 +13,10 @@ READER = hold(
 )
 
 
-def read(tmp_path, *lines, incident=None):
-    logs = tmp_path / "logs.ndjson"
-    logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    if incident is not None:
-        (tmp_path / "incident.toml").write_text(incident)
-        return forensics.read_logs(logs, incident=tmp_path / "incident.toml")
-    return forensics.read_logs(logs)
-
-
 def found(case) -> tuple[set[str], dict[str, int | None]]:
     """Why the rank is not replayed, and the pages of each source of the response."""
-    (stay,) = case.analysis.attribution.stays
     rows = case.sources.polars().select("source_tenant_id", "pages")
-    return stay.reasons, dict(rows.drop_nulls("pages").iter_rows())
+    return reasons(case), dict(rows.drop_nulls("pages").iter_rows())
 
 
 def tenants(case) -> set[str]:

@@ -1,6 +1,7 @@
 """What a replay cannot know of a rank: nobody is certain then, and everyone is possible."""
 
 import json
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -12,36 +13,19 @@ from forensics.attribution.holds import Holds
 from forensics.attribution.orders import RELEASE, RESERVE, Orders
 from forensics.attribution.stays import Stay
 from forensics.clock import Clocks
+from tests.attribution import made
+from tests.attribution.made import DAY, reasons, tiers
 
-DAY = "2026-09-01T"
-POOL = {
-    "node": "d1",
-    "role": "decode",
-    "effective_at": f"{DAY}00:00:00Z",
-    "pool_tokens": 640,
-    "page_tokens": 64,
-    "engine": "sglang",
-    "engine_version": "0.5.19",
-    "disaggregated": True,
-}
+POOL = made.POOL | {"engine_version": "0.5.19"}
 
 
 def hold(request_id: str, at: str, pages: int = 2, **more: object) -> dict[str, object]:
     """A request that held pages for a second from a minute of the day on, and wrote them all."""
-    row = {
-        "request_id": request_id,
-        "tenant_id": f"of-{request_id}",
-        "received_at": f"{DAY}{at}:00.512345Z",
-        "reserved_at": f"{DAY}{at}:00.512345Z",
-        "released_at": f"{DAY}{at}:01.512345Z",
-        "decode_node": "d1",
-        "decode_prompt_tokens": 64 * pages,
-        "reserved_pages": pages,
-        "transferred_pages": pages,
-        "completion_tokens": 1,
-        "http_status": 200,
-    } | more
-    return {name: value for name, value in row.items() if value is not None}
+    sizes = {"decode_prompt_tokens": 64 * pages, "reserved_pages": pages}
+    row = made.hold(
+        request_id, f"{at}:00.512345", f"{at}:01.512345", **sizes, transferred_pages=pages
+    )
+    return {name: value for name, value in (row | more).items() if value is not None}
 
 
 WRITERS = [hold(f"w{n}", f"01:0{n}") for n in range(5)]
@@ -51,24 +35,7 @@ READER = hold("x", "02:00", 8, transferred_pages=1)
 @pytest.fixture
 def read(tmp_path):
     """A case of plain records."""
-
-    def of(*lines: dict[str, object]) -> forensics.Case:
-        logs = tmp_path / "logs.ndjson"
-        logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        return forensics.read_logs(logs)
-
-    return of
-
-
-def reasons(case: forensics.Case) -> set[str]:
-    (stay,) = case.analysis.attribution.stays
-    return stay.reasons
-
-
-def tiers(case: forensics.Case) -> dict[str, str]:
-    """Tier by source tenant: the best that it has."""
-    rows = case.sources.polars().select("source_tenant_id", "tier").sort("tier")
-    return dict(rows.iter_rows())
+    return partial(made.read, tmp_path)
 
 
 @pytest.mark.parametrize("reader", ["d1/dp0", "d1"], ids=["of a source", "of a reader"])
