@@ -39,6 +39,7 @@ from forensics.sources.trtllm import transfers as trtllm_transfers
 from forensics.sources.vllm import detection as vllm_detection
 from forensics.sources.vllm import node_log as vllm_log
 from forensics.sources.vllm.forms import FORMS as VLLM_FORMS
+from forensics.sources.weighed import weighed
 from forensics.sources.wrappers.objects import in_a_list
 from forensics.sources.wrappers.stack import Stack
 
@@ -466,8 +467,9 @@ def tell(stack: Stack, incident: Incident) -> Detected:
         for candidate in asked:
             reason = candidate.sniff(shown, incident)
             if reason is not None and (candidate.lists or not a_list):
-                sure = "certain: " if candidate.certain else "likely: "
-                return Detected(stack, candidate, f"{sure}{reason}{stack.titles}")
+                told, reason = weighed(candidate, reason, formats, head, incident)
+                sure = "certain: " if told.certain else "likely: "
+                return Detected(stack, told, f"{sure}{reason}{stack.titles}")
     if not head.strip():
         return Detected(stack, None, "no record: only blank lines")
     if b"\0" in head:
