@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forensics.commands.options import as_json_option, cluster_option, dashboard
+from forensics.commands.options import PlaceType, as_json_option, cluster_option, dashboard
 from forensics.commands.say import say
 from forensics.errors import Exit
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True)
-@click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="evidence set")
+@click.option("-o", "--out", required=True, type=PlaceType(), help="evidence set, or s3://…")
 @click.option("-i", "--incident", type=click.Path(dir_okay=False), help="incident.toml")
 @click.option("--format", "format_name", help="format of all files; default: detected")
 @click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size")
@@ -31,7 +31,8 @@ def ingest(out: Path, as_json: bool, **asked: Any) -> int:
     """Read LOGS into a content-free evidence set that can be named wherever logs can.
 
     OUT may be a set already: logs that it holds are skipped, the others are added, and a
-    run that was cut short is gone on with.
+    run that was cut short is gone on with. In object storage (s3://) the set appears when the
+    run has ended.
     """
     try:
         made = _ingest(out, asked)

@@ -22,11 +22,13 @@ from forensics import runners
 from forensics.errors import NoInputError, OutputExistsError, PrivacyError, UsageError
 from forensics.incident import Incident, load
 from forensics.ingest import disk, finish
+from forensics.ingest.away import mirrored
 from forensics.ingest.one import Job, add, nothing
 from forensics.ingest.plan import Plan, committed, plan, settled
 from forensics.ingest.sound import require_ledgers, require_rows
 from forensics.ingest.zones import assumed
 from forensics.manifest import arguments, incident_file
+from forensics.objects import ObjectPath, place
 from forensics.output import refuse_inputs, whole_folder, write_private
 from forensics.sources.evidence_set import MANIFEST, is_set, manifest_of
 from forensics.sources.files import Input, as_shown, expand, settings_of, with_nodes
@@ -82,7 +84,7 @@ def ingest(
 
     Args:
         paths: files, folders, globs, other evidence sets, or ``-`` for standard input.
-        out: the set; it may be there, finished or not.
+        out: the set, on disk or under ``s3://``; it may be there, finished or not.
         incident: states how the logs are to be read.
         format: name of a format; None detects it for each file.
         workers: processes; None decides by the size of the input.
@@ -96,14 +98,23 @@ def ingest(
         VerificationError: what the set holds already is not what was written.
         PrivacyError: rows hold what their table may not hold.
     """
-    target = Path(out)
+    target = place(out)
     task = _task(paths, target, incident, format, workers, progress)
-    if force and os.path.lexists(target):
+    if force:
         refuse_inputs(target, [*paths, *([incident] if isinstance(incident, str | Path) else [])])
+    if isinstance(target, ObjectPath):
+        with mirrored(target, force=force) as folder:
+            return replace(_into(folder, task), folder=target)
+    if force and os.path.lexists(target):
         with whole_folder(target, force=True) as folder:
             _begin(folder, task)
             made = _fill(folder, task)
         return replace(made, folder=target)
+    return _into(target, task)
+
+
+def _into(target: Path, task: _Task) -> Ingested:
+    """Fill a set that is there, or a new one."""
     fresh = not os.path.lexists(target)
     if fresh:
         with whole_folder(target) as folder:

@@ -24,8 +24,8 @@ _RECURSIVE = "**"
 class ObjectPath(PosixPath):
     """``s3://bucket/key``: an object, or what lies below a prefix as in a folder.
 
-    Only what reading asks of a path is there. Errors are those of the system, with the address
-    as their file name.
+    Only what is asked of the paths of logs and of evidence sets is there. Errors are those of
+    the system, with the address as their file name.
     """
 
     def __str__(self) -> str:
@@ -110,6 +110,18 @@ class ObjectPath(PosixPath):
         from forensics.objects import store
 
         return store.read(self.key)
+
+    def write_bytes(self, data: Any) -> int:
+        """Write an object, in place of one that is there; it appears whole or not at all."""
+        from forensics.objects import store
+
+        return store.write(self.key, data)
+
+    def unlink(self, missing_ok: bool = True) -> None:  # noqa: ARG002 -- nobody is told there
+        """Remove an object."""
+        from forensics.objects import store
+
+        store.remove(self.key)
 
     def below(self) -> list[ObjectPath]:
         """Return all objects below, sorted."""

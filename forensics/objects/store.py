@@ -118,6 +118,29 @@ def read(key: str) -> bytes:
         return bytes(file.read())
 
 
+def write(key: str, data: bytes) -> int:
+    """Write an object and return its size.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    _seen.pop(key, None)
+    with _plain_errors(key), _connection().open_output_stream(key) as file:
+        file.write(data)
+    return len(data)
+
+
+def remove(key: str) -> None:
+    """Remove an object.
+
+    Raises:
+        OSError: it cannot be removed.
+    """
+    _seen.pop(key, None)
+    with _plain_errors(key):
+        _connection().delete_file(key)
+
+
 def _file(key: str) -> Any:
     if "/" not in key:
         raise FileNotFoundError

@@ -83,6 +83,19 @@ class Bucket:
                 self.put(f"{prefix}/{path.relative_to(folder).as_posix()}", path.read_bytes())
         return f"s3://{self.name}/{prefix}"
 
+    def get(self, prefix: str) -> dict[str, bytes]:
+        """Return all objects below a prefix but those that name the others."""
+        from pyarrow import fs
+
+        place = f"{self.name}/{prefix}"
+        wanted = fs.FileSelector(place, recursive=True, allow_not_found=True)
+        infos = [i for i in self._storage.get_file_info(wanted) if i.type == fs.FileType.File]
+        return {
+            info.path.removeprefix(f"{place}/"): self._storage.open_input_file(info.path).read()
+            for info in infos
+            if info.base_name not in ("manifest.json", "SHA256SUMS")
+        }
+
     def remove(self, key: str) -> None:
         """Remove an object."""
         self._storage.delete_file(f"{self.name}/{key}")
