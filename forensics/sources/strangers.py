@@ -154,9 +154,10 @@ class Teller:
         if one.name not in self._plain_names:
             self._plain_names[one.name] = one.rather_plain(self._incident)
         if one.told_by is None or not self._plain_names[one.name].isdisjoint(keys):
-            return one.sniff(line, self._incident) is not None
-        told = one.told_by.items()
-        return all(key in keys and (not of or _text(keys[key]) in of) for key, of in told)
+            told = one.sniff(line, self._incident) is not None
+            return told and (one.name != "sglang" or _of_sglang(line, keys))
+        must = one.told_by.items()
+        return all(key in keys and (not of or _text(keys[key]) in of) for key, of in must)
 
     def _candidates(self, shape: frozenset[str]) -> tuple[registry.Format, ...]:
         """Return the formats that a record with these keys may be in."""
