@@ -25,7 +25,7 @@ from forensics import (
 )
 from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
-from forensics.attribution import starts
+from forensics.attribution import hopclocks, starts
 from forensics.attribution.stage import Attribution
 from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
@@ -130,6 +130,7 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
     found_holes = holes.find(folded.frame, logged, folded.within, lines)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
+    timed = hopclocks.attach(timed, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     if lines is not None:
         known = unseen.Logged(capacities, found_holes.lacking, logged, worked)

@@ -16,7 +16,6 @@ import polars as pl
 
 from forensics.attribution import anywhere, moments, pairing, ranks
 from forensics.attribution.anywhere import START_OFF
-from forensics.attribution.moments import OTHER_CLOCK
 from forensics.attribution.pairing import as_pairs
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
@@ -143,9 +142,8 @@ def _nobody(read: pl.DataFrame) -> pl.DataFrame:
 
 def _until(name: str) -> pl.Expr:
     """Return the last stamp that may still be of a moment before the read."""
-    whole = pl.col(name) % SECOND == 0
-    coarse = pl.when(whole).then(SECOND - 1).otherwise(0)
-    return pl.col(name) + pl.when("own_clock").then(coarse).otherwise(coarse + OTHER_CLOCK)
+    fine = pl.col("own_clock") & (pl.col(name) % SECOND != 0)
+    return pl.col(name) + pl.when(fine).then(0).otherwise(SECOND - 1)
 
 
 def _last(read: pl.DataFrame, begun: _Begun, same: pl.DataFrame) -> pl.DataFrame:

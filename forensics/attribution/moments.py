@@ -2,7 +2,9 @@
 
 Decode logs when it took pages. Where it did not, or where that is against another time of the
 same request, nobody knows which of its times is right: it may have been at any moment from
-the first of them to the last. A request of which no log has a time may have run at any time.
+the first of them to the last, and as much before and after as a clock of another hop may be off
+(:mod:`forensics.attribution.hopclocks`). A request of which no log has a time may have run at any
+time.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import polars as pl
 from forensics.boots import BEGINNING, END
 
 OTHER_CLOCK = 1_000_000
-"""Microseconds by which a stamp of another clock may be later though the moment was not."""
+"""Microseconds by which a stamp of another clock may be off beside what was measured."""
 _SLACK = 2 * OTHER_CLOCK
 """Stamps of two clocks, one of them in whole seconds, may be so far apart."""
 TIMES = ("reserved_at", "handed_off_at", "received_at", "released_at", "finished_at")
@@ -27,26 +29,43 @@ def first(columns: Collection[str], side: str = "decode") -> pl.Expr:
         columns: of the frame; times that are not among them are not known.
         side: ``decode`` or ``prefill``.
     """
-    earliest = pl.min_horizontal(_known(columns, side)).fill_null(BEGINNING)
+    earliest = pl.min_horizontal(_known(columns, side)) - _off(columns, f"{side}_behind")
+    earliest = earliest.fill_null(BEGINNING)
     return pl.when(sure(columns, side)).then("reserved_at").otherwise(earliest).cast(pl.Int64)
 
 
 def last(columns: Collection[str], side: str = "decode") -> pl.Expr:
     """Return the last moment at which a request may have taken pages; see :func:`first`."""
-    latest = pl.max_horizontal(_known(columns, side)).fill_null(END)
+    latest = pl.max_horizontal(_known(columns, side)) + _off(columns, f"{side}_ahead")
+    latest = latest.fill_null(END)
     return pl.when(sure(columns, side)).then("reserved_at").otherwise(latest).cast(pl.Int64)
 
 
 def sure(columns: Collection[str], side: str = "decode") -> pl.Expr:
-    """Say where the moment was logged, and no other time of the request is against it."""
+    """Say where the moment was logged by the rank, and no other time of the request is against it.
+
+    A time that only another hop logged is by its clock.
+    """
     if side != "decode" or "reserved_at" not in columns:
         return pl.lit(value=False)
     taken = pl.col("reserved_at")
     against = [taken < pl.col(name) - _SLACK for name in ("received_at",) if name in columns]
     against += [taken > pl.col(name) for name in ("released_at",) if name in columns]
     against += [taken > pl.col(name) + _SLACK for name in ("finished_at",) if name in columns]
+    against.append(elsewhere(columns))
     wrong = pl.any_horizontal(value.fill_null(value=False) for value in against)
-    return taken.is_not_null() & ~wrong if against else taken.is_not_null()
+    return taken.is_not_null() & ~wrong
+
+
+def _off(columns: Collection[str], measured: str) -> pl.Expr:
+    """Return by how much the clock of another hop may be off, microseconds."""
+    off = pl.lit(OTHER_CLOCK, dtype=pl.Int64)
+    return off + pl.col(measured) if measured in columns else off
+
+
+def elsewhere(columns: Collection[str]) -> pl.Expr:
+    """Say of which requests only another hop logged when they took pages or gave them back."""
+    return pl.col("held_elsewhere") if "held_elsewhere" in columns else pl.lit(value=False)
 
 
 def timeless(columns: Collection[str], side: str = "decode") -> pl.Expr:

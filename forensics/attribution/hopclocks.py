@@ -1,0 +1,80 @@
+"""By whose clock it is told when a request took pages of a rank, and how far that may be off.
+
+The pages of a rank change hands in the order of its own clock. What another hop logged is by
+another: how far that is from a server's own is taken from requests that both logged
+(:mod:`forensics.skew`), the time between them included; where there are too few, nobody knows.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from forensics.columns import ensure
+from forensics.skew import ENOUGH
+
+_HOLDS = ("reserved_at", "released_at")
+_SIDES = ("decode", "prefill")
+_OTHERS = ("gateway", "prefill")
+"""Hops whose records are by no clock of decode; a joined one holds what decode logged."""
+_SERVER = r"/[^/]*$"
+
+
+def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """Add how far stamps of other hops may be from the clock of the rank, where that is known.
+
+    Args:
+        requests: folded requests with ``handoff`` and the nodes.
+        observed: their records with ``handoff`` and ``hop``.
+        pairs: how far clocks are apart, of :func:`forensics.skew.measure`.
+
+    Returns:
+        The same rows; ``decode_behind`` and ``decode_ahead`` (µs, none below zero) say by how much
+        the rank's own clock may have shown less or more than a stamp of another hop, and so for
+        prefill: without them no clocks were measured. ``held_elsewhere`` is there where no record
+        of decode has the times of some hold.
+    """
+    foreign = _told_elsewhere(observed)
+    if len(foreign):
+        requests = requests.with_columns(held_elsewhere=pl.col("handoff").is_in(foreign.implode()))
+    known = pairs.filter(pl.col("requests") >= ENOUGH)
+    apart = pl.concat(
+        [
+            known.select(server="second", low="p5_us", high="p95_us"),
+            known.select(server="first", low=-pl.col("p95_us"), high=-pl.col("p5_us")),
+        ]
+    )
+    if not apart.height:
+        return requests
+    most = {"behind": (-pl.col("low")).max(), "ahead": pl.col("high").max()}
+    table = apart.group_by("server").agg(value.clip(0).alias(n) for n, value in most.items())
+    rows = ensure(requests, [f"{side}_node" for side in _SIDES])
+    return rows.with_columns(
+        _margin(rows, f"{side}_node", table, name).alias(f"{side}_{name}")
+        for side in _SIDES
+        for name in most
+    ).select(*requests.columns, *(f"{side}_{name}" for side in _SIDES for name in most))
+
+
+def _told_elsewhere(observed: pl.DataFrame) -> pl.Series:
+    """Return the hand-offs of which a time of the hold is in records of other hops alone."""
+    rows = ensure(observed, list(_HOLDS)).select("handoff", "hop", *_HOLDS)
+    other = pl.col("hop").is_in(_OTHERS)
+    found = [rows["handoff"].clear()]
+    for name in _HOLDS:
+        told = rows.filter(pl.col(name).is_not_null())
+        foreign = told.filter(other)
+        own = told.filter(~other)
+        found.append(foreign.join(own, on="handoff", how="anti")["handoff"])
+    return pl.concat(found).unique()
+
+
+def _margin(rows: pl.DataFrame, node: str, table: pl.DataFrame, name: str) -> pl.Series:
+    """Return the margin of each row's server; of a rank that is not known, that of any."""
+    most = int(table[name].max() or 0)  # type: ignore[call-overload]
+    known = dict(table.select("server", name).iter_rows())
+    server = pl.col(node).str.replace(_SERVER, "")
+    of_server = server.replace_strict(
+        list(known), list(known.values()), default=0, return_dtype=pl.Int64
+    )
+    margin = pl.when(pl.col(node).is_null()).then(most).otherwise(of_server)
+    return rows.select(margin.fill_null(0).cast(pl.Int64)).to_series()
