@@ -16,7 +16,7 @@ import polars as pl
 from forensics.sources.blocks import LONGEST_LINE, Source
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
-from forensics.sources.values import NOT_A_VALUE
+from forensics.sources.values import CONTRADICTION, NOT_A_VALUE
 
 if TYPE_CHECKING:
     from forensics.sources.foreign import Foreign
@@ -277,10 +277,15 @@ def _columns(kept: list[list[str]], picked: Sequence[tuple[int, str]]) -> dict[s
 
 def agreed(first: pl.Series, second: pl.Series) -> pl.Series:
     """Return what two columns of one name hold; where they differ it is no value."""
-    texts = first.cast(pl.String)
-    same = texts.eq_missing(second.cast(pl.String))
-    nothing = pl.repeat(NOT_A_VALUE, len(first), dtype=pl.String, eager=True)
+    texts, others = first.cast(pl.String), second.cast(pl.String)
+    same = _whole(texts).eq_missing(_whole(others))
+    nothing = pl.repeat(CONTRADICTION, len(first), dtype=pl.String, eager=True)
     return first if same.all() else texts.zip_with(same, nothing)
+
+
+def _whole(texts: pl.Series) -> pl.Series:
+    """Return texts in which whole numbers have no fraction of zeros: those are equal."""
+    return texts.str.replace(r"^(\d+)\.0*$", "$1")
 
 
 def _utf8(cell: str) -> str:

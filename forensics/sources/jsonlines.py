@@ -24,7 +24,7 @@ from forensics.sources.jsonrows import Rows, Values, series
 from forensics.sources.jsontwice import Contradictions
 from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Unread
-from forensics.sources.values import NOT_A_VALUE
+from forensics.sources.values import CONTRADICTION
 from forensics.sources.within import begun
 
 __all__ = ["Batch", "JsonColumns", "Lines", "Path", "split_lines"]
@@ -111,6 +111,7 @@ class JsonColumns:
             return Taken(unread=[Unread(block.line, block.offset, block.reason)], read=1)
         if not block.data:
             return Taken()
+        _ = block.marks  # these give where lines end as well, which all else asks for
         if mixed is not None:
             found = self._rows.of_own(block, mixed.keys)
             if found is None:
@@ -162,13 +163,14 @@ class JsonColumns:
             if isinstance(row, str):
                 found.unread += [Unread(number, at, row)] * begun(line)
             else:
-                odd.append(row | dict.fromkeys(misfits.get(place, ()), NOT_A_VALUE))
+                odd.append(row | dict.fromkeys(misfits.get(place, ()), CONTRADICTION))
                 odd_at.append((number, at))
         if good:
             found.usual = _part(self._rows.values(good), good_at)
         if odd:
             names = {name for row in odd for name in row}
-            found.odd = _part({name: [row.get(name) for row in odd] for name in names}, odd_at)
+            columns = Values({name: [row.get(name) for row in odd] for name in names})
+            found.odd = _part(columns, odd_at)
         found.read += _beyond(found.unread)
         return found
 

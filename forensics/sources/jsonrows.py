@@ -27,8 +27,25 @@ if TYPE_CHECKING:
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What a decoder raises. The texts of these may quote the record: never show them."""
 
-Values = dict[str, Sequence[Any]]
-"""The values of each column that occurs, one for each line; Python's own, not yet a column."""
+
+class Values(dict[str, Sequence[Any]]):
+    """The values of each column that occurs, one for each line; Python's own, not yet a column."""
+
+    objects = 0
+    """In how many objects the values stand, other than the records themselves."""
+
+    def number(self) -> int:
+        """Return how many values there are, and objects that hold them."""
+        return self.objects + sum(map(_known, self.values()))
+
+
+def _known(values: Sequence[Any]) -> int:
+    """Return how many values are not null."""
+    try:
+        sum(values)  # quicker than to compare each with None, which few columns of numbers hold
+    except TypeError:
+        return len(values) - values.count(None)
+    return len(values)
 
 
 class Rows:
@@ -134,7 +151,7 @@ class _Level:
         return rows
 
     def values(self, rows: Sequence[Struct]) -> Values:
-        found: Values = {}
+        found = Values()
         # All fields of a row in one go: half the time of one field after the other.
         columns = list(zip(*map(self._fields, rows), strict=True))[2:]
         for node, values in zip(self._nodes, columns, strict=bool(columns)):
@@ -144,7 +161,9 @@ class _Level:
                 found[node.column] = values
             else:
                 empty = node._empty
-                found |= node.values([empty if v is None else v for v in values])
+                inner = node.values([empty if v is None else v for v in values])
+                found |= inner
+                found.objects += inner.objects + len(values) - values.count(None)
         return found
 
 
@@ -194,7 +213,7 @@ def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:
     if kind in _DTYPES:
         return pl.Series(column, values, dtype=_DTYPES[kind])
     if kind == "config":
-        return pl.Series(column, [config(value) for value in values], dtype=pl.String)
+        return pl.Series(column, [v if v is None else config(v) for v in values], dtype=pl.String)
     try:
         return pl.Series(column, values, dtype=pl.String)
     except (TypeError, OverflowError):

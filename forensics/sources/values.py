@@ -23,6 +23,8 @@ from forensics.sources.times import times, whole_number
 LONGEST_ID = 128
 NOT_A_VALUE = "\0"
 """Stands for a raw value that is no scalar (an object, an array): fits no type."""
+CONTRADICTION = "\0\0"
+"""Stands for what a record gives twice, each time another value: fits no type, and no code."""
 
 _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _ROUNDED = r"^[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^[+-]?[0-9]+[eE]\+[0-9]+$"
@@ -208,7 +210,7 @@ def _flag(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
 
 
 def _code(name: str, dtype: pl.DataType, column: Column) -> pl.Expr:
-    text = _text(name, dtype).str.to_lowercase()
+    text = _text(name, dtype).str.to_lowercase().replace(CONTRADICTION, None)
     rest = pl.lit("other" if "other" in column.codes else None, dtype=pl.String)
     return pl.when(text.is_in(column.codes)).then(text).when(text.is_not_null()).then(rest)
 

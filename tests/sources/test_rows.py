@@ -22,7 +22,7 @@ def lines(rows) -> bytes:
 LATE = [
     b'{"request_id": "late", "tenant_id": "t", "prompt_tokens": 5}',
     b'{"request_id": "late", "ten\\u0061nt_id": "t", "prompt_tokens": 5}',
-    b'{"request_id": "late", "tenant_id": null, "prompt_tokens": 5, "tenant_id": "t"}',
+    b'{"request_id": "late", "tenant_id": "t", "prompt_tokens": 5, "tenant_id": "t"}',
 ]
 
 
