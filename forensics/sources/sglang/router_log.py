@@ -18,6 +18,7 @@ from forensics.schema import Kind
 from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import each_block
+from forensics.sources.colours import RAW
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.jsonlines import Batch, JsonColumns, Path
@@ -46,7 +47,6 @@ FORMS = (
 )
 
 
-_COLOUR = r"\x1b\[[0-9;]*m"
 _TARGET = r"(?:sglang_router_rs|smg)::"
 _FIELD = r'(?: [\w.]+=(?:"(?:[^"\\]|\\.)*"|[^\s"}]+(?: [A-Z][A-Za-z-]*)*))'
 _LINE = (
@@ -81,7 +81,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
     """Tell a router's log by the modules that its lines name."""
     if b"smg::" not in head and b"sglang_router_rs::" not in head:
         return None
-    text = re.sub(_COLOUR.encode(), b"", head)
+    text = re.sub(RAW.encode(), b"", head)
     if re.search(rb'(?m)^\{[^\n]*"target": ?"(?:sglang_router_rs|smg)::', text):
         return "JSON lines of the router"
     if re.search(_ANY_LINE, text):
@@ -130,7 +130,7 @@ def _named(batch: Batch) -> pl.DataFrame:
 
 
 def _from_text(frame: pl.DataFrame, context: Context, parsed: Parsed) -> None:
-    text = pl.col("text").str.replace_all(_COLOUR, "")
+    text = pl.col("text").str.replace_all(RAW, "")
     frame = frame.with_columns(text=text)
     event = rf"{_TARGET}re(?:quest|sponse): .*(?:{'|'.join(MESSAGES)})"
     frame = frame.with_columns(kind=_kinds(pl.col("text"), pl.col("text").str.contains(event)))

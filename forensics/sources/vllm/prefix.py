@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.sources.colours import RAW
 from forensics.sources.vllm.year import MONTH_DAY, local
 from forensics.years import Span
 
@@ -25,7 +26,6 @@ _DATED = rf"^{_PROCESS}\[(?<date>{_DAY})[,.](?<millis>[0-9]{{3}})$"
 # VLLM_LOGGING_PREFIX may be any text; one word of it is believed.
 _PREPENDED = rf"^(?<head>\S{{1,80}}? ?{_PROCESS}{_STAMP})\] (?<body>.*)$"
 _SEEN = rf"[A-Z] {MONTH_DAY} "
-_COLOUR = r"\x1b\[[0-9;]*m"
 LMCACHE = "LMCache "
 COLUMNS = [
     *("line", "body", "known", "local", "naive", "identity", "dp", "tp"),
@@ -65,7 +65,7 @@ def _plain(text: pl.Series) -> pl.Series:
     coloured = text.str.contains("\x1b[", literal=True)
     if not coloured.any():
         return text
-    return text.str.replace_all(_COLOUR, "").zip_with(coloured, text)
+    return text.str.replace_all(RAW, "").zip_with(coloured, text)
 
 
 def _without_process(text: pl.Series) -> pl.Series:

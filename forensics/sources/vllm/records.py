@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.sources.blocks import Block
+from forensics.sources.colours import RAW
 from forensics.sources.jsonlines import JsonColumns
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.values import NOT_A_VALUE
@@ -45,7 +46,7 @@ class Records:
         frame = pl.DataFrame(
             [columns.get(name, absent).cast(pl.String).alias(name) for name in _NAMES]
         )
-        text = pl.col("message").replace(NOT_A_VALUE, None)
+        text = pl.col("message").replace(NOT_A_VALUE, None).str.replace_all(RAW, "")
         groups = pl.col("asctime").str.extract_groups(_TIME).struct
         day = groups.field("1").str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False)
         proc = pl.col("processName")

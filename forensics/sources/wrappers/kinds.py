@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,6 +10,7 @@ from itertools import islice
 
 import msgspec
 
+from forensics.sources import colours
 from forensics.sources.wrappers import (
     delimiters,
     documents,
@@ -27,7 +27,6 @@ _LINES = 200
 _SHARE = 0.8
 """Share of the first lines that must be of a wrapper: what a process prints as it dies is not."""
 _NEAR = 64 << 10
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, ArithmeticError)
 Names = dict[str, str]
 
@@ -147,13 +146,13 @@ def _logfmt_parse(names: Names, line: bytes) -> Inner | None:
 
 
 def _plain(line: bytes) -> Inner:
-    return Inner(_COLOUR.sub(b"", line))
+    return Inner(colours.plain(line))
 
 
 COLOUR = Wrapper(
     "colour",
     "terminal colours",
-    lambda head, _: _COLOUR.search(head.data) is not None,
+    lambda head, _: colours.coloured(head.data),
     lambda _: LineByLine(_plain, "terminal colours"),
 )
 _LOGFMT = Wrapper(

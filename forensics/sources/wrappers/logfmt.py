@@ -7,13 +7,15 @@ from collections.abc import Mapping
 
 import msgspec
 
+from forensics.sources.colours import RAW, plain
 from forensics.sources.wrappers.inner import Inner
 
 _PAIR = re.compile(r'([A-Za-z_][\w.-]*)=("(?:[^"\\]|\\.)*"|[^\s"]*)(?=\s|$)')
 _LINE = re.compile(r'(?:[A-Za-z_][\w.-]*(?:=(?:"(?:[^"\\]|\\.)*"|[^\s"]*))?(?:\s+|$)){2,}')
 _MESSAGE = ("msg", "message")
 _AT = ("ts", "time", "timestamp", "t")
-_ESCAPE = re.compile(r"\\(.)")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))")
+_COLOUR = re.compile(RAW)
 
 
 def is_logfmt(text: str) -> bool:
@@ -40,6 +42,14 @@ def record(text: str, names: Mapping[str, str]) -> Inner | None:
 
 
 def _plain(value: str) -> str:
-    if not value.startswith('"'):
-        return value
-    return _ESCAPE.sub(lambda m: {"n": "\n", "t": "\t"}.get(m[1], m[1]), value[1:-1])
+    if value.startswith('"'):
+        value = _ESCAPE.sub(_meant, plain(value[1:-1].encode()).decode())
+    return _COLOUR.sub("", value)
+
+
+def _meant(escape: re.Match[str]) -> str:
+    code = escape[1] or escape[2]
+    if code is None:
+        return {"n": "\n", "t": "\t", "r": "\r"}.get(escape[3], escape[3])
+    # Half a pair of UTF-16 is no text of its own.
+    return "\ufffd" if 0xD800 <= int(code, 16) < 0xE000 else chr(int(code, 16))
