@@ -5,10 +5,13 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from forensics import cli
 from forensics.cli import run
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,24 +44,69 @@ def test_no_generated_page_is_left_over(generated):
     assert there == {name for name in generated if name.startswith("reference/")}
 
 
-def test_every_column_finding_and_field_has_a_text(generated):
-    for page in ("columns", "findings"):
-        rows = [line for line in generated[f"reference/{page}.md"].splitlines() if line[:1] == "|"]
-        assert len(rows) > 10
-        assert [row for row in rows if not row.split(" | ")[1].strip(" |")] == []
+TEXTS = ("meaning", "how it is read", "what it can do")
+"""Heads of the columns of a generated page that hold what somebody has to write."""
+
+
+def told_in(page: str) -> dict[str, str]:
+    """What the tables of a generated page say of each name in their first column."""
+    told, at = {}, 1
+    for line in (line for line in page.splitlines() if line.startswith("|")):
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        heads = [number for number, cell in enumerate(cells) if cell in TEXTS]
+        if heads:
+            (at,) = heads
+        elif cells[0].startswith("`"):
+            told[cells[0].strip("`")] = cells[at]
+    return told
+
+
+def test_every_column_has_a_text(generated):
+    told = told_in(generated["reference/columns.md"])
+    assert {"request_id", "pool_tokens", "marker", "count", "transferred_pages"} <= set(told)
+    assert [name for name, text in told.items() if not text] == []
+
+
+def test_every_finding_says_what_it_means_and_what_it_does_not_prove(generated):
+    page = generated["reference/findings.md"]
+    weights = told_in(page)
+    assert len(weights) > 3
+    assert [weight for weight, text in weights.items() if not text] == []
+    sections = page.split("\n## ")[1:]
+    assert len(sections) > 40
+    for section in sections:
+        assert re.search(r"^\*Means:\* \w", section, re.MULTILINE), section.split("\n")[0]
+        assert re.search(r"^\*Does not prove:\* \w", section, re.MULTILINE), section.split("\n")[0]
+
+
+def test_every_part_of_the_report_has_a_text(generated):
     structs = generated["reference/report.md"].split("\n## ")[1:]
     assert len(structs) > 40
     assert [one.split("\n")[0] for one in structs if one.split("\n")[2].startswith("|")] == []
 
 
-def test_every_command_has_a_help(generated):
-    sections = generated["reference/cli.md"].split("\n## forensics ")[1:]
-    assert len(sections) > 19
-    for section in sections:
-        usage, _, told = section.partition("Usage: ")[2].partition("\n\n")
-        assert usage
-        assert told.strip()
-        assert not told.lstrip().startswith("Options:"), section.split("\n")[0]
+def test_every_public_name_has_a_text(generated):
+    page = generated["reference/python.md"]
+    assert page.count("\n## ") > 20
+    assert re.findall(r"^## (.+)\n\n```text\n\n```$", page, re.MULTILINE) == []
+
+
+def helps(command: click.Command, name: str) -> Iterator[tuple[str, str | None]]:
+    """Each command and each option below one, with the help that was written for it."""
+    yield name, command.help
+    for option in command.params:
+        if isinstance(option, click.Option):
+            yield f"{name} {option.opts[0]}", option.help
+    if isinstance(command, click.Group):
+        for inner, below in command.commands.items():
+            yield from helps(below, f"{name} {inner}")
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_and_option_has_a_help(name):
+    command = cli.commands.get_command(click.Context(cli.commands), name)
+    assert command is not None
+    assert [told for told, text in helps(command, name) if not (text or "").strip()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)

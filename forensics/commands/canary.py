@@ -42,7 +42,9 @@ class _Asking:
 
 @click.command()
 @click.argument("url")
-@click.option("--path", default="/v1/chat/completions", show_default=True)
+@click.option(
+    "--path", default="/v1/chat/completions", show_default=True, help="what is asked at URL"
+)
 @click.option("--model", default="default", show_default=True, help="model to ask for")
 @click.option(
     "--account",

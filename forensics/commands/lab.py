@@ -39,7 +39,7 @@ def lab() -> None:
 
 @lab.command()
 @click.option("--logs", required=True, type=click.Path(path_type=Path), help="new folder for logs")
-@click.option("--host", default="127.0.0.1", show_default=True)
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen at")
 @click.option("--port", default=30_000, show_default=True, help="of the router; 0: any free one")
 @click.option("--context", "context_tokens", default=4_096, type=_SIZE, help="window in tokens")
 @click.option("--prefill-pool", "prefill_pool_tokens", default=2_560, type=_SIZE, help="tokens")
@@ -50,7 +50,13 @@ def lab() -> None:
 )
 @click.option("--fix", "fixes", multiple=True, type=click.Choice(FIXES), help="one fix; repeatable")
 @click.option("--auto-truncate", is_flag=True, help="shorten what prefill cannot hold")
-@click.option("--link-fault", default="none", type=click.Choice(LINKS), show_default=True)
+@click.option(
+    "--link-fault",
+    default="none",
+    type=click.Choice(LINKS),
+    show_default=True,
+    help="what happens to hand-offs on the way",
+)
 @click.option(
     "--link-fault-after",
     default=0,
