@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics import limits
+from forensics import enginesettings, limits
 from forensics.columns import ensure
 
 ROUNDING = 0.005
@@ -28,7 +28,6 @@ _DOUBT = 0.45
 """Rounding and spread together must leave one whole number, pages."""
 _PAGES = [2**power for power in range(10)]
 """Page sizes that are tried where none is known."""
-_CACHE_OFF = "disaggregation_decode_enable_radix_cache=False"
 _USUAL_PAGE = 64
 
 
@@ -62,8 +61,9 @@ def _reserved(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
 
     It reserves whole pages for the prompt, less what that cache holds.
     """
-    off = (pl.col("engine") == "sglang") & pl.col("config").str.contains(_CACHE_OFF, literal=True)
-    known = epochs.with_columns(cache_off=off.fill_null(value=False))
+    off = [enginesettings.keeps_prefixes(config) is False for config in epochs["config"]]
+    off_there = (pl.col("engine") == "sglang") & pl.Series(off, dtype=pl.Boolean)
+    known = epochs.with_columns(cache_off=off_there.fill_null(value=False))
     if not known["cache_off"].any():
         return requests
     rows = requests.with_row_index("_row")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import schema
+from forensics import enginesettings, schema
 from forensics.schema import CONFIG_KEYS, Column
 from forensics.sources.phrases import own
 from forensics.sources.secrets import label, looks_secret
@@ -176,5 +176,4 @@ _AS_TEXT: tuple[tuple[tuple[str, ...], Rule], ...] = (
 
 def parted(config: object) -> dict[str, str]:
     """Return the settings of a text as :func:`settings` takes it, by name; none of None."""
-    pairs = (part.partition("=") for part in str(config or "").split(";") if part)
-    return {key: value for key, _, value in pairs}
+    return dict(enginesettings.pairs(config))

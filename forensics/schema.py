@@ -143,6 +143,7 @@ CONFIG_KEYS = (
     "cuda_graph_max_bs",
     "disable_cuda_graph",
     "batch_size",
+    "disable_radix_cache",
     "disaggregation_decode_enable_radix_cache",
     "speculative_algorithm",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics import enginesettings
 from forensics.activity import HOUR
 from forensics.columns import ensure
 from forensics.schema import AFFECTED_TIERS
@@ -64,5 +65,6 @@ def _prefixes(read: pl.DataFrame, rows: pl.DataFrame) -> tuple[int, int]:
 def _cache(epochs: pl.DataFrame) -> bool | None:
     """Say whether any decode rank keeps prefixes; None where no log tells."""
     decode = epochs.filter((pl.col("role") == "decode").fill_null(value=False))
-    told = decode["config"].drop_nulls().str.extract(r"radix_cache=(True|False)", 1).drop_nulls()
-    return None if told.is_empty() else bool((told == "True").any())
+    told = [enginesettings.keeps_prefixes(config) for config in decode["config"].unique()]
+    known = [kept for kept in told if kept is not None]
+    return any(known) if known else None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from forensics import enginesettings
 from forensics.attribution import allocators, hops, moments
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints
@@ -21,7 +22,6 @@ from forensics.attribution.refusals import refused
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity, server_of
 from forensics.columns import ensure
-from forensics.fields import parted
 from forensics.limits import epoch_nodes, in_force
 from forensics.schema import AFFECTED_TIERS
 
@@ -188,10 +188,9 @@ def _describe(stay: Stay, facts: dict[str, Any]) -> None:
     reason = allocators.against(facts)
     if reason:
         stay.reasons.add(reason)
-    settings = parted(facts["config"])
-    if "radix_cache=True" in (facts["config"] or ""):
+    if enginesettings.keeps_prefixes(facts["config"]):
         stay.reasons.add("prefix_cache")
-    if settings.get("speculative_algorithm", "None").lower() not in ("none", "null", ""):
+    if enginesettings.guesses(facts["config"]):
         stay.reasons.add("speculation")
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from msgspec import Struct
 
-from forensics.schema import CONFIG_KEYS, Kind
+from forensics.schema import Kind
 from forensics.sources.blocks import Block
 from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting, met
 
@@ -224,6 +224,6 @@ def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:
 def config(value: Any) -> str | None:
     """Return settings as ``key=value`` joined by ``;``."""
     if isinstance(value, Struct):
-        pairs = zip(CONFIG_KEYS, msgspec.structs.astuple(value), strict=True)
-        return ";".join(f"{key}={setting}" for key, setting in pairs if setting is not None)
+        told = msgspec.structs.asdict(value).items()
+        return ";".join(f"{key.rstrip('_')}={text}" for key, text in told if text is not None)
     return value if isinstance(value, str) else None

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import enginesettings
 from forensics.incident import Logs
-from forensics.schema import CONFIG_KEYS, Column, Kind
+from forensics.schema import Column, Kind
 from forensics.sources import names, secrets
 from forensics.sources.keyforms import PATTERN
 from forensics.sources.times import times, whole_number
@@ -254,13 +255,9 @@ def _config(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
 
 def config_text(text: str) -> str | None:
     """Keep the settings that move a pool, sorted; drop every other key and odd values."""
-    pairs = (part.partition("=") for part in text.split(";"))
-    kept = sorted(
-        f"{key}={value}"
-        for key, _, value in ((a.strip(), b, c.strip()) for a, b, c in pairs)
-        if key in CONFIG_KEYS and _SETTING.fullmatch(value)
-    )
-    return ";".join(kept) or None
+    found = enginesettings.pairs(text)
+    kept = {f"{key}={value}" for key, value in found if _SETTING.fullmatch(value)}
+    return ";".join(sorted(kept)) or None
 
 
 _CASTS = {

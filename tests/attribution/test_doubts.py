@@ -95,6 +95,40 @@ UNLOGGED = {
 }
 
 
+RADIX = "disaggregation_decode_enable_radix_cache"
+SPELLED = {
+    "json": ({RADIX: True}, "prefix_cache"),
+    "lower": ({RADIX: "true"}, "prefix_cache"),
+    "argument": ("--disaggregation-decode-enable-radix-cache", "prefix_cache"),
+    "shell": (f"{RADIX}=1", "prefix_cache"),
+    "hyphens": ({"speculative-algorithm": "EAGLE"}, "speculation"),
+    "quoted": ("speculative_algorithm='EAGLE3'", "speculation"),
+    "separate": ("--speculative-algorithm NEXTN", "speculation"),
+    "off": ({RADIX: "false", "speculative_algorithm": "none"}, None),
+    "not disabled": ({"disable_radix_cache": False}, None),
+}
+
+
+@pytest.mark.parametrize(("config", "reason"), SPELLED.values(), ids=SPELLED)
+def test_a_setting_counts_under_any_spelling(read, config, reason):
+    case = read(POOL | {"config": config}, *WRITERS, READER)
+    assert reasons(case) == ({reason} if reason else set())
+
+
+@pytest.mark.parametrize(
+    ("config", "known"),
+    [
+        ({RADIX: "true"}, True),
+        ("--disable-radix-cache", False),
+        ({RADIX: False}, False),
+        ({"disable_radix_cache": False}, None),
+    ],
+)
+def test_whether_decode_keeps_prefixes_is_said_where_a_setting_says_it(read, config, known):
+    case = read(POOL | {"config": config}, *WRITERS, READER)
+    assert case.analysis.attribution.spread["known"].to_list()[1] is known
+
+
 @pytest.mark.parametrize(("lines", "reason"), UNLOGGED.values(), ids=UNLOGGED)
 def test_pages_that_no_log_counts_keep_a_rank_from_being_replayed(read, lines, reason):
     lines = [{name: value for name, value in line.items() if value is not None} for line in lines]

@@ -389,6 +389,11 @@ POOL = {"node": "p/dp0", "role": "prefill", "effective_at": "2026-02-03T00:00:00
         ({"quantization": "a long text of a user"}, None),
         ({"quantization": "x" * 49}, None),
         ("free text", None),
+        (
+            "--tp-size 8;--disable-radix-cache; DP_SIZE: 2",
+            "disable_radix_cache=True;dp_size=2;tp_size=8",
+        ),
+        ({"tp-size": 8, "disable-radix-cache": True}, "disable_radix_cache=True;tp_size=8"),
     ],
 )
 def test_settings_are_an_allow_list(read, config, expected):

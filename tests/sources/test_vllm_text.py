@@ -79,6 +79,23 @@ def test_the_start_line_names_version_context_and_settings(log):
     assert fact["config"] == "kv_cache_dtype=auto;quantization=fp8;tp_size=2"
 
 
+GUESSING = {
+    "SpeculativeConfig(method='ngram', num_spec_tokens=4)": "speculative_algorithm=other;tp_size=2",
+    "{'method': 'CANARY one', 'x': 4}": "speculative_algorithm=other;tp_size=2",
+    "None": "tp_size=2",
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), GUESSING.items(), ids=lambda text: text[:6])
+def test_the_start_line_says_that_tokens_are_guessed_ahead(log, value, expected):
+    seen = log(
+        f"{AT} [core.py:77] Initializing a V1 LLM engine (v0.11.0) with config: model='m', "
+        f"speculative_config={value}, max_seq_len=131072, tensor_parallel_size=2"
+    )
+    (fact,) = facts(seen, "start")
+    assert sorted(fact["config"].split(";")) == expected.split(";")
+
+
 def test_a_setting_that_stands_twice_is_not_believed(log):
     seen = log(
         f"{AT} [core.py:77] Initializing a V1 LLM engine (v0.11.0) with config: model='m', "

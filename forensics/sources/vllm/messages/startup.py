@@ -28,10 +28,21 @@ def _setting(name: str) -> pl.Expr:
     return pl.when(once & (found != "None")).then(found)
 
 
+def _guessing() -> pl.Expr:
+    """That tokens are guessed ahead: how is in an object of its own, which is not looked into."""
+    name = r"(?:^|[ (,])speculative_config="
+    none = rf"{name}None(?:[,) ]|$)"
+    told = pl.col("bare").str.contains(name) & ~pl.col("bare").str.contains(none)
+    return pl.when(told).then(pl.lit("speculative_algorithm=other"))
+
+
 def _start(rows: Rows) -> None:
     rows = Rows(rows.frame.with_columns(bare=skeleton(pl.col("args"))), rows.context, rows.parsed)
     config = pl.concat_str(
-        [pl.concat_str(pl.lit(f"{key}="), _setting(_KEYS[key])) for key in sorted(_KEYS)],
+        [
+            *(pl.concat_str(pl.lit(f"{key}="), _setting(_KEYS[key])) for key in sorted(_KEYS)),
+            _guessing(),
+        ],
         separator=";",
         ignore_nulls=True,
     )
