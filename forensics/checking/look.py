@@ -14,6 +14,7 @@ from forensics.incident import Incident
 from forensics.schema import CAPACITY_COLUMNS, MARKER_COLUMNS, OBSERVATION_COLUMNS
 from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened
+from forensics.sources.detect import detect
 from forensics.sources.files import Input
 from forensics.sources.reading import (
     FileFacts,
@@ -23,7 +24,6 @@ from forensics.sources.reading import (
     read_shard,
     tell_archive,
 )
-from forensics.sources.registry import detect
 
 CANNOT_BE_READ = "cannot be read"
 

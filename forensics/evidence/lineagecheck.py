@@ -17,8 +17,8 @@ from forensics.evidence.folder import Sealed
 from forensics.evidence.inputs import Located
 from forensics.evidence.reporttables import EVIDENCE_FILE, ReportTables
 from forensics.incident import Incident
-from forensics.sources import registry
 from forensics.sources.blocks import Block, Opened
+from forensics.sources.detect import detect
 from forensics.sources.packing import DamagedStreamError
 
 _BY_LINE = {"sglang", "vllm", "plain-ndjson", "sglang-exporter"}
@@ -125,7 +125,7 @@ def _blocks(item: Located) -> Iterator[Block]:
     """Yield the lines of a file each of which is a record; none of another one."""
     with Opened(item.input) as opened:
         try:
-            told = registry.detect(opened, Incident())
+            told = detect(opened, Incident())
             if told.format is not None and told.format.name in _BY_LINE and not told.stack.layers:
                 yield from told.stack.source.blocks()
         except DamagedStreamError:

@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from forensics.sources import plain, registry, telltale
+from forensics.sources import telltale
 from forensics.sources.blocks import Block
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.context import Context
+from forensics.sources.detect import unwrapped
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.spreads import together
 from forensics.sources.within import Objects, nested, objects
@@ -52,7 +53,6 @@ class Foreign:
     def __init__(self, own: str, context: Context) -> None:
         self._own = own
         self._context = replace(context, foreign=None)
-        self._names = plain.names(context.incident)
         self._words = telltale.words(context.incident)
         self.headings = telltale.headings(context.incident)
         """Names, one of which is in the header of each table that is read."""
@@ -138,10 +138,7 @@ class Foreign:
         data = "".join(f"{text}\n" for text in rows["text"]).encode()
         numbers = np.arange(_FIRST, _FIRST + rows.height)
         stack = Stack(OneBlock(Block(data, _FIRST, None, numbers=numbers)))
-        stack.peel(self._names)
-        found = registry.tell(stack, self._context.incident)
-        if found.format is None and stack.peel(self._names, weak=True):
-            found = registry.tell(stack, self._context.incident)
+        found = unwrapped(stack, self._context.incident)
         if found.format is None:
             return self._beside(rows)
         if found.format.name == self._own and not stack.layers:

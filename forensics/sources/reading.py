@@ -19,7 +19,7 @@ from forensics.errors import ForensicsError
 from forensics.guard import shaped
 from forensics.incident import Incident
 from forensics.shown import shown
-from forensics.sources import registry
+from forensics.sources import detect, registry
 from forensics.sources.apart import Apart
 from forensics.sources.archives.listing import Contents
 from forensics.sources.blocks import Opened, ToDamage
@@ -231,7 +231,7 @@ def _read_opened(
     """Read the lines of one pod or host; return how many lines each other one has."""
     facts, found = sink.facts, None
     try:
-        found = registry.detect(opened, shard.incident, shard.format, stream)
+        found = detect.detect(opened, shard.incident, shard.format, stream)
         if found.format is not None:
             _read_format(found.format, found, context, sink)
         elif found.stack.stream is not None:
@@ -252,7 +252,7 @@ def _read_opened(
 
 
 def _read_format(
-    format_: registry.Format, found: registry.Detected, context: Context, sink: _Sink
+    format_: registry.Format, found: detect.Detected, context: Context, sink: _Sink
 ) -> None:
     _tell(sink.facts, format_.name, found.reason)
     context = replace(context, stream=found.stack.stream or "")
@@ -275,7 +275,7 @@ def _read_format(
         raise source.damage
 
 
-def _pass_over(found: registry.Detected, facts: FileFacts) -> None:
+def _pass_over(found: detect.Detected, facts: FileFacts) -> None:
     """Count the lines of a pod that are in no known format: a sidecar's, mostly."""
     lines = sum(len(block.ends) for block in found.stack.source.blocks())
     facts.read += lines

@@ -1,4 +1,4 @@
-"""The formats that can be read, and which of them a file is in."""
+"""The formats that can be read."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Protocol
 from forensics.errors import UsageError
 from forensics.incident import Incident
 from forensics.sources import llmd, lmcache, mooncake, plain
-from forensics.sources.archives.listing import kind as is_archive
-from forensics.sources.blocks import Opened, Source
+from forensics.sources.blocks import Source
 from forensics.sources.context import Context
 from forensics.sources.dynamo import lines as dynamo
 from forensics.sources.forms import Form
@@ -32,20 +31,15 @@ from forensics.sources.sglang import (
     spans,
 )
 from forensics.sources.sglang.forms import TEXT_FORMS
-from forensics.sources.shape import shape
 from forensics.sources.trtllm import log as trtllm_log
 from forensics.sources.trtllm import metrics as trtllm_metrics
 from forensics.sources.trtllm import transfers as trtllm_transfers
 from forensics.sources.vllm import detection as vllm_detection
 from forensics.sources.vllm import node_log as vllm_log
 from forensics.sources.vllm.forms import FORMS as VLLM_FORMS
-from forensics.sources.weighed import weighed
-from forensics.sources.wrappers.objects import in_a_list
-from forensics.sources.wrappers.stack import Stack
 
-_HEAD_LINES = 200
-_PARQUET = b"PAR1"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+PARQUET = b"PAR1"
+"""What a file of Parquet begins with."""
 
 
 class Resumed(Protocol):
@@ -150,7 +144,7 @@ def _read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
 
 
 def _is_parquet(head: bytes, _: Incident) -> str | None:
-    return "Parquet magic number" if head.startswith(_PARQUET) else None
+    return "Parquet magic number" if head.startswith(PARQUET) else None
 
 
 def _is_ndjson(head: bytes, incident: Incident) -> str | None:
@@ -160,14 +154,15 @@ def _is_ndjson(head: bytes, incident: Incident) -> str | None:
     return f"JSON lines with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
-def _header(head: bytes) -> list[str]:
-    header = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
-    return [name.strip().strip('"') for name in header.split(",")]
+def header(head: bytes) -> list[str]:
+    """Return the names in the first line of a file, if that were a table's header."""
+    first = head.split(b"\n", 1)[0].strip().decode("utf-8", "replace")
+    return [name.strip().strip('"') for name in first.split(",")]
 
 
 def _is_csv(head: bytes, incident: Incident) -> str | None:
     known = plain.names(incident)
-    seen = {known[name] for name in _header(head) if name in known}
+    seen = {known[name] for name in header(head) if name in known}
     return f"CSV header with {len(seen)} known columns" if plain.told_by(seen) else None
 
 
@@ -397,81 +392,3 @@ def by_name(name: str, incident: Incident | None = None) -> Format:
             return candidate
     names = ", ".join(candidate.name for candidate in formats)
     raise UsageError(f"unknown format {name!r}; known: {names}")
-
-
-def _is_pickle(head: bytes) -> bool:
-    """Tell a pickle of protocol 2 or later, as engines dump requests on a crash."""
-    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
-
-
-@dataclass(frozen=True)
-class Detected:
-    """What a file holds, in which format, and why it is taken for that.
-
-    ``format`` is None where it is none that is known; ``reason`` then says in words of our
-    own what the file is instead, and ``shape`` what its first lines look like. Otherwise the
-    reason says how sure that is: ``certain`` by a signature, ``likely`` by columns alone.
-    """
-
-    stack: Stack
-    format: Format | None
-    reason: str
-    shape: str = ""
-    stated: bool = False
-
-
-def detect(
-    opened: Opened, incident: Incident, stated: str | None = None, stream: str | None = None
-) -> Detected:
-    """Return the format and why, or what the file is instead.
-
-    Args:
-        opened: the file.
-        incident: for the names that its records may have.
-        stated: name of a format that is not to be doubted; a pickle is refused all the same.
-        stream: the pod or host whose lines are read, of a file that holds those of several.
-    """
-    # A packed pickle is no safer.
-    stack, names = Stack(opened), plain.names(incident)
-    if _is_pickle(opened.magic) or _is_pickle(opened.head()):
-        return Detected(stack, None, "pickle: never opened, it holds content and can run code")
-    if is_archive(opened.head()) is not None:
-        return Detected(stack, None, "archive within an archive or from a pipe: unpack it first")
-    if opened.magic and not opened.magic.startswith(_PARQUET):
-        stack.peel(names, stream)
-    if stated is not None:
-        return Detected(stack, by_name(stated, incident), f"stated{stack.titles}", stated=True)
-    if not opened.magic:
-        return Detected(stack, None, "empty file")
-    found = tell(stack, incident)
-    if found.format is None and stack.peel(names, stream, weak=True):
-        found = tell(stack, incident)
-    return found
-
-
-def tell(stack: Stack, incident: Incident) -> Detected:
-    """Return what the lines behind the wrappers are."""
-    head = stack.source.head()
-    if head.startswith(_UTF_16):
-        return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
-    if plain.is_result(_header(head), incident):
-        return Detected(stack, None, plain.RESULT)
-    a_list = in_a_list(head)
-    # Most files say it at once; some begin with pages of what other programs printed.
-    first = head.split(b"\n", 1)[0]
-    formats = known(incident)
-    # What is a table is one from its first line on, whatever was put behind it.
-    tables = tuple(one for one in formats if not one.apart(first))
-    begun = b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
-    for shown, asked in ((first, tables), (begun, formats), (head, formats)):
-        for candidate in asked:
-            reason = candidate.sniff(shown, incident)
-            if reason is not None and (candidate.lists or not a_list):
-                told, reason = weighed(candidate, reason, formats, head, incident)
-                sure = "certain: " if told.certain else "likely: "
-                return Detected(stack, told, f"{sure}{reason}{stack.titles}")
-    if not head.strip():
-        return Detected(stack, None, "no record: only blank lines")
-    if b"\0" in head:
-        return Detected(stack, None, "binary file of no known format")
-    return Detected(stack, None, "no known format", shape(head))

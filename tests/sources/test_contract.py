@@ -14,10 +14,11 @@ import zstandard
 
 from forensics.incident import Incident
 from forensics.sources.blocks import Opened
+from forensics.sources.detect import Detected, detect
 from forensics.sources.files import expand
 from forensics.sources.profiles.builtin import profiles
 from forensics.sources.profiles.shape import Profile
-from forensics.sources.registry import FORMATS, Detected, Format, by_name, detect
+from forensics.sources.registry import FORMATS, Format, by_name
 
 DATA = Path(__file__).parents[1] / "_data" / "sources"
 JSON = DATA / "sglang_json"

@@ -14,6 +14,7 @@ from forensics.sources.documents import Document, documents, fault
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.mixed import mixed
 from forensics.sources.profiles.shape import parts
+from forensics.sources.wrappers.objects import entries as entries_of
 
 LARGEST = 512 << 20
 """Bytes of one list that may be held; logs of gateways come in far smaller ones."""
@@ -78,7 +79,7 @@ def _each_line(block: Block) -> Iterator[Block]:
 
 
 def _one_list(opened: Source) -> Iterator[Block]:
-    """Yield the entries of a list; of one that breaks off, those that stand on a line each."""
+    """Yield the entries of a list; of one that breaks off, those that are whole, and the rest."""
     data, reason = _whole(opened)
     entries = None if reason else _entries(data)
     if entries is not None:
@@ -87,8 +88,12 @@ def _one_list(opened: Source) -> Iterator[Block]:
     lines = [line.strip().rstrip(b",") for line in data.split(b"\n")]
     lines = [line.removeprefix(b"[").strip() for line in lines]
     first = next((line for line in lines if line), b"")
-    if reason or not _is_json(first):
-        yield Block(b"", 1, None, reason or fault(data) or "not a JSON object")
+    if reason:
+        yield Block(b"", 1, None, reason)
+        return
+    if not _is_json(first):
+        pieces = list(entries_of(data))
+        yield _block(pieces, range(1, len(pieces) + 1))
         return
     found = [
         (number, line) for number, line in enumerate(lines, start=1) if line not in (b"", b"]")

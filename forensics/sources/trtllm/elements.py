@@ -16,6 +16,7 @@ from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block, Source
 from forensics.sources.documents import fault
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
+from forensics.sources.wrappers.objects import entries
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _AROUND = (b"", b"[", b"]")
@@ -127,9 +128,10 @@ class _EachByItself:
 def _of_line(text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
     found = _split(text)
     if found is None:
-        yield Element(b"", *at, fault(text) or "not a list of records")
-    else:
-        yield from (Element(raw, *at) for raw in found)
+        found = list(entries(text)) if text.startswith(b"[") else [text]
+    for raw in found:
+        reason = fault(raw)
+        yield Element(b"" if reason else raw, *at, reason)
 
 
 def _placed(found: list[bytes], data: bytes, held: list[Block]) -> Iterator[Element]:

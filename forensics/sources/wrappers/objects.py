@@ -25,11 +25,8 @@ _NEXT = re.compile(r"\n[ \t]*\{")
 
 
 def in_a_list(head: bytes) -> bool:
-    """Say whether a file begins as a list of objects, and not as one list a line."""
-    if not _BEGINS.match(head):
-        return False
-    first, _, rest = head.lstrip().partition(b"\n")
-    return not rest.strip() or not is_json(first)
+    """Say whether a file begins as a list of objects, all in one or one list a line."""
+    return _BEGINS.match(head) is not None
 
 
 def back_to_back(head: bytes) -> bool:
@@ -72,8 +69,8 @@ class Objects(Everything):
         if data is None:
             found.refuse(None, f"JSON that is not one object a line, over {LARGEST >> 20} MiB")
             return found
-        entries = _entries(data) if data.lstrip().startswith(b"[") else _one_by_one(data)
-        for number, entry in enumerate(entries, start=1):
+        found_in = entries(data) if data.lstrip().startswith(b"[") else _one_by_one(data)
+        for number, entry in enumerate(found_in, start=1):
             if entry.startswith(b"{") and is_json(entry):
                 found.add(Inner(entry.replace(b"\r", b" ").replace(b"\n", b" ")), number)
             else:
@@ -81,12 +78,27 @@ class Objects(Everything):
         return found
 
 
-def _entries(data: bytes) -> Iterator[bytes]:
-    """Yield the entries of a list; one that breaks off is taken apart object by object."""
-    try:
-        yield from (bytes(entry) for entry in msgspec.json.decode(data, type=list[Raw]))
-    except _FAULTS:
+def entries(data: bytes) -> Iterator[bytes]:
+    """Yield the entries of a list, or of one list a line; what is none is an entry by itself.
+
+    A list that breaks off is taken apart object by object.
+    """
+    found = _listed(data)
+    lines = data.lstrip().split(b"\n") if found is None else []
+    if found is not None:
+        yield from found
+    elif _listed(lines[0]) is not None:
+        for line in filter(bytes.strip, lines):
+            yield from _listed(line) or [line.strip()]
+    else:
         yield from _one_by_one(data.lstrip()[1:], between=",")
+
+
+def _listed(data: bytes) -> list[bytes] | None:
+    try:
+        return [bytes(entry) for entry in msgspec.json.decode(data, type=list[Raw])]
+    except _FAULTS:
+        return None
 
 
 def _one_by_one(data: bytes, between: str = "") -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import Source
 from forensics.sources.parsed import Parsed
-from forensics.sources.wrappers.kinds import WRAPPERS, Head, Names
+from forensics.sources.wrappers.kinds import WRAPPERS, Head, Names, Wrapper
 from forensics.sources.wrappers.layer import Layer
 
 DEEPEST = 8
@@ -55,11 +55,15 @@ class Stack:
             kind = next(kinds, None)
             if kind is None:
                 break
-            layer = Layer(self.source, kind, names)
-            self._choose(layer, wanted)
-            self.layers.append(layer)
-            self.source = layer
+            self.take_off(kind, names, wanted)
         return len(self.layers) > before
+
+    def take_off(self, kind: Wrapper, names: Names, wanted: str | None = None) -> None:
+        """Take off one wrapper that is known to be there."""
+        layer = Layer(self.source, kind, names)
+        self._choose(layer, wanted)
+        self.layers.append(layer)
+        self.source = layer
 
     def _choose(self, layer: Layer, wanted: str | None) -> None:
         layer.head()

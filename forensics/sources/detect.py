@@ -1,0 +1,122 @@
+"""Which format a file is in, behind what wrappers, or what it is instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forensics.incident import Incident
+from forensics.sources import plain
+from forensics.sources.archives.listing import kind as is_archive
+from forensics.sources.blocks import Block, Opened
+from forensics.sources.blocksource import OneBlock
+from forensics.sources.registry import PARQUET, Format, by_name, header, known
+from forensics.sources.shape import shape
+from forensics.sources.weighed import weighed
+from forensics.sources.wrappers import ahead
+from forensics.sources.wrappers.objects import in_a_list
+from forensics.sources.wrappers.stack import Stack
+
+_HEAD_LINES = 200
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _is_pickle(head: bytes) -> bool:
+    """Tell a pickle of protocol 2 or later, as engines dump requests on a crash."""
+    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a file holds, in which format, and why it is taken for that.
+
+    ``format`` is None where it is none that is known; ``reason`` then says in words of our
+    own what the file is instead, and ``shape`` what its first lines look like. Otherwise the
+    reason says how sure that is: ``certain`` by a signature, ``likely`` by columns alone.
+    """
+
+    stack: Stack
+    format: Format | None
+    reason: str
+    shape: str = ""
+    stated: bool = False
+
+
+def detect(
+    opened: Opened, incident: Incident, stated: str | None = None, stream: str | None = None
+) -> Detected:
+    """Return the format and why, or what the file is instead.
+
+    Args:
+        opened: the file.
+        incident: for the names that its records may have.
+        stated: name of a format that is not to be doubted; a pickle is refused all the same.
+        stream: the pod or host whose lines are read, of a file that holds those of several.
+    """
+    # A packed pickle is no safer.
+    stack = Stack(opened)
+    if _is_pickle(opened.magic) or _is_pickle(opened.head()):
+        return Detected(stack, None, "pickle: never opened, it holds content and can run code")
+    if is_archive(opened.head()) is not None:
+        return Detected(stack, None, "archive within an archive or from a pipe: unpack it first")
+    if stated is not None:
+        if opened.magic and not opened.magic.startswith(PARQUET):
+            stack.peel(plain.names(incident), stream)
+        return Detected(stack, by_name(stated, incident), f"stated{stack.titles}", stated=True)
+    if not opened.magic:
+        return Detected(stack, None, "empty file")
+    found = unwrapped(stack, incident, stream)
+    return _behind(stack, incident, stream) or found if found.shape else found
+
+
+def unwrapped(stack: Stack, incident: Incident, stream: str | None = None) -> Detected:
+    """Take off what wrappers there are, and return what the lines behind them are."""
+    names = plain.names(incident)
+    if not stack.source.magic.startswith(PARQUET):
+        stack.peel(names, stream)
+    found = tell(stack, incident)
+    if found.format is None and stack.peel(names, stream, weak=True):
+        found = tell(stack, incident)
+    return found
+
+
+_PROBED = 256 << 10
+"""Bytes behind lines of something else by which it is told whether they are in a known format."""
+
+
+def _behind(stack: Stack, incident: Incident, stream: str | None) -> Detected | None:
+    """Return what is behind a few lines of something else; None where that is nothing known."""
+    head = stack.source.head()
+    for count in ahead.starts(head):
+        probe = Block(ahead.rest(head, count)[:_PROBED], 1, None)
+        if probe.data and unwrapped(Stack(OneBlock(probe)), incident).format is not None:
+            stack.take_off(ahead.wrapper(count), plain.names(incident), stream)
+            return unwrapped(stack, incident, stream)
+    return None
+
+
+def tell(stack: Stack, incident: Incident) -> Detected:
+    """Return what the lines behind the wrappers are."""
+    head = stack.source.head()
+    if head.startswith(_UTF_16):
+        return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
+    if plain.is_result(header(head), incident):
+        return Detected(stack, None, plain.RESULT)
+    a_list = in_a_list(head)
+    # Most files say it at once; some begin with pages of what other programs printed.
+    first = head.split(b"\n", 1)[0]
+    formats = known(incident)
+    # What is a table is one from its first line on, whatever was put behind it.
+    tables = tuple(one for one in formats if not one.apart(first))
+    begun = b"\n".join(head.split(b"\n", _HEAD_LINES)[:_HEAD_LINES])
+    for shown, asked in ((first, tables), (begun, formats), (head, formats)):
+        for candidate in asked:
+            reason = candidate.sniff(shown, incident)
+            if reason is not None and (candidate.lists or not a_list):
+                told, reason = weighed(candidate, reason, formats, head, incident)
+                sure = "certain: " if told.certain else "likely: "
+                return Detected(stack, told, f"{sure}{reason}{stack.titles}")
+    if not head.strip():
+        return Detected(stack, None, "no record: only blank lines")
+    if b"\0" in head:
+        return Detected(stack, None, "binary file of no known format")
+    return Detected(stack, None, "no known format", shape(head))
