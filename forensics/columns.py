@@ -11,7 +11,12 @@ from forensics import schema
 
 LOGGED = (*schema.OBSERVATION_COLUMNS, *schema.ENGINE_COLUMNS)
 """Every column that a record of a request can fill."""
-DTYPES = {**schema.dtypes(LOGGED), **schema.ORIGIN, "assumed": pl.Boolean()}
+DTYPES = {
+    **schema.dtypes(LOGGED),
+    **schema.ORIGIN,
+    "assumed": pl.Boolean(),
+    "prompt_seen": pl.Int64(),
+}
 
 
 def ensure(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:

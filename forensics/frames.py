@@ -178,6 +178,7 @@ def _judged(rows: pl.DataFrame, epochs: pl.DataFrame, incident: Incident) -> pl.
         models_differ=pl.lit(value=False),
         handoff=pl.lit(None, dtype=pl.UInt32),
         completion_seen=pl.col("completion_tokens"),
+        prompt_seen=pl.lit(None, dtype=pl.Int64),
         disagreement=pl.lit(None, dtype=pl.String),
     )
     rows = limits.attach(rows, epochs, incident.trigger.threshold_tokens)

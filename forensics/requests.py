@@ -54,8 +54,11 @@ _COMPARED = (
     "completion_tokens",
     "reserved_pages",
     "transferred_pages",
+    "prefill_prompt_tokens",
+    "decode_prompt_tokens",
 )
-
+_CLIENTS = ("model", "prompt_tokens", "http_status", "completion_tokens")
+"""Of these each side of the hand-off speaks for itself."""
 
 _CARRIED = (
     "request_id",
@@ -155,11 +158,21 @@ def _without_refused_tries(joined: pl.DataFrame) -> pl.DataFrame:
     return joined.join(tries.select("observation"), on="observation", how="anti")
 
 
+LONGEST_SAID = Column(
+    "prompt_seen", "count", "largest count of the prompt by any record", worst="max"
+)
+"""A value that a record is not believed in still clears nobody who is over the limit by it."""
+_LENGTHS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
+
+
 def _fold(joined: pl.DataFrame) -> pl.DataFrame:
     joined = arrivals.told(joined)
-    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS, arrivals.ARRIVED)
+    lengths = [name for name in _LENGTHS if name in joined.columns]
+    if lengths:
+        joined = joined.with_columns(pl.max_horizontal(lengths).alias(LONGEST_SAID.name))
+    known = (*schema.REQUEST_COLUMNS, *schema.ENGINE_COLUMNS, arrivals.ARRIVED, LONGEST_SAID)
     present = [c for c in known if c.name in joined.columns and c.name != schema.TIMED_LATE]
-    apart = ("prefill_request_id", "received_at", arrivals.ARRIVED.name)
+    apart = ("prefill_request_id", "received_at", arrivals.ARRIVED.name, LONGEST_SAID.name)
     folded = [c for c in present if c.name not in apart]
     by_hop = {hop: _one_per_handoff(rows, present) for hop, rows in _by_hop(joined)}
     if len(by_hop) == 1:
@@ -180,6 +193,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         *arrivals.folded(wide.columns),
         _handed_off_at(hops, wide).alias("handed_off_at"),
         _most_completed(hops, wide).alias("completion_seen"),
+        _longest(hops, wide).alias(LONGEST_SAID.name),
         _disputed(hops, wide).alias("delivery_disputed"),
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
@@ -234,6 +248,12 @@ def _believed(column: Column, hops: tuple[str, ...], wide: pl.DataFrame) -> pl.E
 def _most_completed(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
     """Tokens that any hop speaking for the client saw: a zero of one does not undo them."""
     found = _sources("completion_tokens", BELIEVED["delivery"], hops, wide)
+    return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
+
+
+def _longest(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
+    """The largest count of the prompt by any record of any hop."""
+    found = _sources(LONGEST_SAID.name, _HOPS, hops, wide)
     return pl.max_horizontal(found) if found else pl.lit(None, dtype=pl.Int64)
 
 
@@ -307,9 +327,8 @@ def _differ(name: str, hops: list[str], wide: pl.DataFrame) -> pl.Expr:
 def _disagreement(hops: tuple[str, ...], wide: pl.DataFrame) -> pl.Expr:
     """Name the first column that hops which speak for the same thing differ about."""
     client = [hop for hop in hops if hop in ("gateway", JOINED, "decode")]
-    pages = ("reserved_pages", "transferred_pages")
     return pl.coalesce(
-        pl.when(_differ(name, list(hops) if name in pages else client, wide)).then(pl.lit(name))
+        pl.when(_differ(name, client if name in _CLIENTS else list(hops), wide)).then(pl.lit(name))
         for name in _COMPARED
     )
 

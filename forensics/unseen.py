@@ -83,7 +83,7 @@ def attach(requests: pl.DataFrame, logged: Logged) -> pl.DataFrame:
     return requests.with_columns(told)
 
 
-_COUNTS = ("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
+_COUNTS = ("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "prompt_seen")
 _PAGES = ("reserved_pages", "transferred_pages")
 
 

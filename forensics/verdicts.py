@@ -269,6 +269,11 @@ def _missing() -> pl.Expr:
     )
 
 
+_TELLING = (
+    *("http_status", "reserved_pages", "transferred_pages"),
+    *("prefill_prompt_tokens", "decode_prompt_tokens"),
+)
+"""What hops differ about where one of them may be right that the request was not whole."""
 _NOTEWORTHY = (
     DIRECT
     | flag("attested_own")
@@ -287,7 +292,7 @@ _NOTEWORTHY = (
     | SHORT.fill_null(value=False)
     | flag("transfer_mismatch")
     | flag("count_mismatch")
-    | pl.col("disagreement").is_in(["http_status", "reserved_pages", "transferred_pages"])
+    | pl.col("disagreement").is_in(_TELLING)
 )
 """Ruled-out rows that are listed: over, rejected, short, mismatched or named in a signal."""
 

@@ -249,6 +249,26 @@ def test_computing_a_page_less_than_reserved_is_a_placeholder(verdict_of: Judge)
     assert full["tier"] == "ruled_out"
 
 
+def test_a_count_of_prefill_above_decodes_is_a_finding_though_both_are_below(verdict_of: Judge):
+    row = verdict_of(POOL, request(prompt_tokens=500, prefill_prompt_tokens=600, http_status=200))
+    assert (row["tier"], row["reasons"]) == ("ruled_out", ["below_limit", "count_mismatch"])
+
+
+@pytest.mark.parametrize("hop", ["gateway", "prefill", None])
+@pytest.mark.parametrize("name", ["prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens"])
+def test_the_largest_length_that_any_record_states_has_to_be_below(verdict_of, hop, name):
+    told = [
+        request(hop="gateway", prompt_tokens=500, http_status=200),
+        request(hop="decode", prompt_tokens=500, decode_prompt_tokens=500, completion_tokens=3),
+        request(hop="prefill", prefill_prompt_tokens=560),
+    ]
+    below = verdict_of(POOL, *told, request(hop=hop, **{name: 600}))
+    over = verdict_of(POOL, *told, request(hop=hop, **{name: 700_000}))
+    assert "below_limit" in below["reasons"]
+    assert "over_limit" in over["reasons"]
+    assert over["tier"] != "ruled_out"
+
+
 def test_counts_that_differ_without_a_page_size_clear_nobody(verdict_of: Judge) -> None:
     row = verdict_of(
         request(

@@ -7,6 +7,8 @@ from typing import Literal
 
 import polars as pl
 
+from forensics.columns import ensure
+
 Weight = Literal[
     "scope",
     "attested",
@@ -118,7 +120,7 @@ ATTACHED = (
 def prepared(requests: pl.DataFrame, *, owners_are_tenants: bool) -> pl.DataFrame:
     """Add the columns that rules share: page size, whether slot owners are tenants, flags."""
     absent = [name for name in ATTACHED if name not in requests.columns]
-    return requests.with_columns(
+    return ensure(requests, ["prompt_seen"]).with_columns(
         *(pl.lit(value=False).alias(name) for name in absent),
         page_tokens=pl.coalesce("decode_page_tokens", "prefill_page_tokens"),
         owners_are_tenants=pl.lit(owners_are_tenants),

@@ -1,4 +1,4 @@
-"""The two sides counted the prompt differently, and no page size says whether it matters."""
+"""The two sides counted the prompt differently: which of them is right is not settled."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ _ANOTHER_COUNTER = pl.col("decode_prompt_tokens").is_null() & (
 )
 """Decode's count is absent, and that of a gateway may be of its own tokenizer."""
 
+FEWER = (
+    (pl.col("prefill_prompt_tokens") < DECODE_SIDE)
+    & (pl.col("page_tokens").is_null() | _ANOTHER_COUNTER)
+    & ~PLACEHOLDER_PREFILL.expression
+).fill_null(value=False)
+"""Prefill counted fewer, and what would tell whether a page is missing is absent."""
+
 COUNT_MISMATCH = Finding(
     code="count_mismatch",
     weight="circumstantial",
     needs=("prefill_prompt_tokens", "decode_prompt_tokens"),
-    expression=(pl.col("prefill_prompt_tokens") < DECODE_SIDE)
-    & (pl.col("page_tokens").is_null() | _ANOTHER_COUNTER)
-    & ~PLACEHOLDER_PREFILL.expression,
+    expression=FEWER | (pl.col("prefill_prompt_tokens") > DECODE_SIDE),
     meaning=(
-        "prefill counted fewer prompt tokens, and what settles it (a page size, decode's own "
-        "count) is absent"
+        "prefill counted more prompt tokens than the side that answered, or fewer where what "
+        "settles it (a page size, decode's own count) is absent"
     ),
     does_not_prove="that a page was left unwritten",
 )

@@ -5,14 +5,17 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.findings.base import Finding
-from forensics.findings.count_mismatch import COUNT_MISMATCH
+from forensics.findings.count_mismatch import FEWER
 from forensics.schema import REFUSAL_LIMIT
 
 _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
-"""The larger count: a gateway's own tokenizer may count fewer than the engine rejected by."""
+"""Of decode or the client: prefill's own count alone shows no prompt to be below."""
 
-most = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
-"""Prefill's own count is what it rejects by; alone it shows no prompt to be below."""
+most = pl.max_horizontal(
+    "prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "prompt_seen"
+)
+"""The largest count that any record states, believed or not: prefill rejects by its own, and a
+gateway's tokenizer may count fewer."""
 
 _refused = (pl.col(REFUSAL_LIMIT) == pl.col("limit_high")).fill_null(value=False)
 """Prefill itself said that the prompt is over: a count of another hop does not undo it."""
@@ -56,7 +59,7 @@ BELOW_LIMIT = Finding(
     & pl.col("received_at").is_not_null()
     & ~pl.col("limit_unseen")
     & ~_refused
-    & ~COUNT_MISMATCH.expression.fill_null(value=False),
+    & ~FEWER,
     meaning="prompt, limit and time are known, and the prompt is below the limit",
     does_not_prove="anything under a write fault, or about another trigger",
 )

@@ -15,6 +15,7 @@ import polars as pl
 from msgspec import structs
 
 from forensics.clock import ZONE_UNCERTAINTY
+from forensics.findings.over_limit import most
 from forensics.incident import Incident
 from forensics.inputlimit import derived
 from forensics.schema import REFUSAL_LIMIT
@@ -24,7 +25,6 @@ WINDOW_HOURS = (-1, 1)
 CLOCK_MINUTES = (-5, 5)
 Kind = Literal["as judged", "threshold", "window", "clock", "join", "scope"]
 Change = Callable[[pl.DataFrame], pl.DataFrame]
-_MOST = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens")
 
 
 def _same(rows: pl.DataFrame) -> pl.DataFrame:
@@ -83,7 +83,7 @@ def _threshold(incident: Incident, least: int, name: str) -> Choice:
     low = pl.min_horizontal(pl.col("limit_low"), pl.lit(least)) - slack
     high = pl.max_horizontal(pl.col("limit_high"), pl.lit(least)) + slack
     unknown = pl.col("limit_low").is_null() | pl.col("limit_unseen")
-    between = (low <= _MOST) & (high >= _MOST)
+    between = (low <= most) & (high >= most)
     return Choice(
         "threshold",
         name,
@@ -181,6 +181,7 @@ def _without_prefill(rows: pl.DataFrame) -> pl.DataFrame:
     lost = (
         *("prefill_prompt_tokens", "prefill_tokens", "cached_tokens", "prefill_ms"),
         *("transferred_pages", "transferred_tokens", "transfer_status", "timing_fast"),
+        "prompt_seen",
     )
     names = [name for name in lost if name in rows.columns]
     return rows.with_columns(
