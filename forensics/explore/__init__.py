@@ -11,6 +11,7 @@ from forensics.explore.filters import Filters, filters
 from forensics.explore.framed import Framed, framed
 from forensics.explore.one import OneRequest, OneTenant, request, tenant
 from forensics.explore.pictures import SYMBOLS, TIERS, Picture, picture
+from forensics.explore.sentence import Sentence, sentence
 from forensics.explore.start import start
 from forensics.explore.tabling import Shown, table
 from forensics.explore.walk import Walk, walk
@@ -24,12 +25,14 @@ __all__ = [
     "OneRequest",
     "OneTenant",
     "Picture",
+    "Sentence",
     "Shown",
     "Walk",
     "filters",
     "framed",
     "picture",
     "request",
+    "sentence",
     "start",
     "table",
     "tenant",

@@ -32,8 +32,20 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "classes": "display compact nowrap",
     "style": "table-layout:auto;width:auto;margin:0",
     # What is read is wrapped; ids, names and numbers are not.
-    "css": "td.forensics-prose { white-space: normal !important; min-width: 20em; }",
+    "css": "td.forensics-prose { white-space: normal !important; min-width: 40em; }",
 }
+_FIRST: Final = (
+    "tier",
+    "received_at",
+    "tenant_id",
+    "prompt_tokens",
+    "input_limit_tokens",
+    "completion_tokens",
+    "reasons",
+    "missing",
+    "request_id",
+)
+"""What is asked first of a judged request: a page is less wide than its table."""
 _DECIMALS: Final = 4
 _LONG: Final = 40
 """Characters from which a text is read and not looked at."""
@@ -79,7 +91,8 @@ def table(
     Args:
         rows: a table of the case, a frame of any kind that narwhals knows, or a list of
             dictionaries or of the document's rows.
-        columns: which of its columns are shown, in this order; all where none is named.
+        columns: which of its columns are shown, in this order; where none is named, all, of
+            judged requests the verdict with what it rests on first.
         most: how many rows are shown, the first of them.
         file: what holds all of them; a table of the case knows its own.
 
@@ -90,8 +103,7 @@ def table(
         >>> table([{"tenant_id": "team-a", "requests": 2}]).caption
         '1 of 1 row'
     """
-    whole = _frame(rows)
-    whole = whole.select(columns) if columns and whole.columns else whole
+    whole = _frame(rows, columns)
     place = file or (rows.held_by if isinstance(rows, Table) else None)
     name = f"{rows.name}: " if isinstance(rows, Table) else ""
     return Shown(_readable(whole.head(most)), name + _caption(whole.height, most, place))
@@ -103,14 +115,24 @@ def _caption(height: int, most: int, place: str | None) -> str:
     return shown if place is None else f"{shown}; all of them: {place}"
 
 
-def _frame(rows: Any) -> pl.DataFrame:
-    if isinstance(rows, Table):
-        return rows.polars()
+def _frame(rows: Any, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows with the columns that are shown; those of an empty list are null."""
     if isinstance(rows, list | tuple):
-        return pl.DataFrame(to_builtins(rows), infer_schema_length=None)
-    frame = nw.from_native(rows)
-    eager = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return eager.to_polars()
+        listed = pl.DataFrame(to_builtins(rows), infer_schema_length=None)
+        whole = listed if listed.columns else pl.DataFrame(schema=list(columns))
+    elif isinstance(rows, Table):
+        whole = rows.polars()
+    else:
+        frame = nw.from_native(rows)
+        whole = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+    return whole.select(columns or _ordered(whole.columns))
+
+
+def _ordered(names: Sequence[str]) -> Sequence[str]:
+    if not {"tier", "reasons", "request_id"} <= set(names):
+        return names
+    first = [name for name in _FIRST if name in names]
+    return [*first, *(name for name in names if name not in first)]
 
 
 def _readable(frame: pl.DataFrame) -> pl.DataFrame:

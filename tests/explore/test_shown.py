@@ -80,7 +80,22 @@ def test_rows_of_the_document_are_shown(case):
     document = case.exposure()
     shown = explore.table(document.reasons, columns=["reason", "requests"], file="report.json")
     assert shown.frame.columns == ["reason", "requests"]
-    assert explore.table([], columns=["reason"]).caption == "0 of 0 rows"
+    none = explore.table([], columns=["reason", "requests"])
+    assert none.caption == "0 of 0 rows"
+    assert none.frame.columns == ["reason", "requests"]
+
+
+def test_of_judged_requests_the_verdict_comes_first_and_nothing_is_left_out(case):
+    whole, shown = case.affected.polars(), explore.table(case.affected).frame
+    assert shown.columns[:3] == ["tier", "received_at", "tenant_id"]
+    assert sorted(shown.columns) == sorted(whole.columns)
+    assert explore.table(case.tenants).frame.columns == case.tenants.polars().columns
+
+
+def test_a_sentence_is_a_paragraph_that_is_no_markup():
+    shown = explore.sentence("at <b>least</b> a\u202eb")
+    assert repr(shown) == "at <b>least</b> a⟨U+202E⟩b"
+    assert shown._repr_html_().partition(">")[2] == "at &lt;b&gt;least&lt;/b&gt; a⟨U+202E⟩b</p>"
 
 
 def test_figures_have_the_look_of_the_report(monkeypatch):
