@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from forensics.errors import PrivacyError
-from forensics.guard import Table, checked
+from forensics.guard import Table, checked, held
 from forensics.shown import visible
 
 
@@ -32,20 +32,34 @@ def parquet_pieces(
     """Yield key, rows and Parquet of the rows of each key, in order of the keys.
 
     Args:
-        frame: all rows; held against the table once, as a whole.
+        frame: all rows; held against the table once, as a whole. Columns of the table that it
+            lacks are null in every row: they are added to what is written alone, since those of
+            one kind of log are few, and null ones take as much memory as any.
         declared: the table.
         keys: text columns beside the rows, without null.
 
     Raises:
         PrivacyError: the frame is not the declared table.
     """
-    checked(frame, declared)
+    held(frame, declared)
     own = keys.rename({name: f"{name}=" for name in keys.columns})
     groups = frame.hstack(own).partition_by(
         own.columns, maintain_order=True, as_dict=True, include_key=False
     )
+    del frame, keys, own
     for key in sorted(groups):
-        yield key, groups[key], _parquet(groups[key], 1)
+        rows = groups.pop(key)
+        yield key, rows, _parquet(completed(rows, declared), 1)
+
+
+def completed(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
+    """Return the rows with all columns of a table, in its order; null where they have none."""
+    nothing = [
+        pl.lit(None, dtype=dtype).alias(name)
+        for name, dtype in declared.dtypes.items()
+        if name not in frame.columns
+    ]
+    return frame.with_columns(nothing).select(*declared.dtypes)
 
 
 def _parquet(frame: pl.DataFrame, level: int) -> bytes:

@@ -48,11 +48,21 @@ def checked(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
     Raises:
         PrivacyError: a column, a type or a value is none of the table's.
     """
-    shaped(frame, declared)
     missing = len(declared.dtypes.keys() - set(frame.columns))
     if missing:
         raise PrivacyError(f"{declared.name}: {missing} of its columns are missing")
-    ruled = [field for field in declared.fields if _has_texts(frame, field)]
+    return held(frame, declared)
+
+
+def held(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
+    """Return the frame where it is the declared table, or some columns of it.
+
+    Raises:
+        PrivacyError: a column, a type or a value is none of the table's.
+    """
+    shaped(frame, declared)
+    fields = [field for field in declared.fields if field.name in frame.columns]
+    ruled = [field for field in fields if _has_texts(frame, field)]
     alone = [field for field in ruled if field.beside is None]
     texts = frame.select(_doubted(field).unique().implode().alias(field.name) for field in alone)
     wrong = misfits_by({f.name: (texts[f.name][0], f.fits) for f in alone if f.fits is not None})

@@ -51,38 +51,40 @@ def files(reading: Reading, key: str, token: str) -> Iterator[tuple[str, pl.Data
     """
     number = 0
     for kind in KINDS.values():
-        for rows in _pieces(reading, kind):
-            named = renamed(rows, token, key)
-            for where, own, data in parquet_pieces(named, kind.table, places(named, kind)):
+        for frames in _together(reading, kind):
+            named = renamed(_typed(frames, kind), token, key)
+            pieces = parquet_pieces(named, kind.table, places(named, kind))
+            del named
+            for where, own, data in pieces:
                 yield f"{kind.name}/{folder(*where)}/{key}-{number}.parquet", own, data
                 number += 1
 
 
-def _pieces(reading: Reading, kind: Kind) -> Iterator[pl.DataFrame]:
-    """Yield rows of a kind, so many at a time, with the columns of its table."""
+def _together(reading: Reading, kind: Kind) -> Iterator[list[pl.DataFrame]]:
+    """Yield rows of a kind, so many at a time; who takes them empties the list."""
     if kind.name != "observations":
         frames = getattr(reading, kind.name)
         if frames:
-            yield _whole(pl.concat(frames, how="diagonal_relaxed", rechunk=True), kind)
+            yield list(frames)
         return
     held: list[pl.DataFrame] = []
     for part in sorted(reading.parts):
         held.append(pl.read_parquet(part))
         if sum(frame.height for frame in held) >= ROWS:
-            yield _whole(pl.concat(held, how="diagonal_relaxed", rechunk=True), kind)
+            yield held
             held = []
     if held:
-        yield _whole(pl.concat(held, how="diagonal_relaxed", rechunk=True), kind)
+        yield held
 
 
-def _whole(rows: pl.DataFrame, kind: Kind) -> pl.DataFrame:
-    """Return the rows with all columns of the table, null where nothing filled them."""
-    absent = [name for name in kind.table.dtypes if name not in rows.columns]
-    rows = rows.drop("file", strict=False)
-    typed = [pl.col(name).cast(kind.table.dtypes[name]) for name in _untyped(rows, kind)]
-    nothing = [pl.lit(None, dtype=kind.table.dtypes[name]).alias(name) for name in absent]
+def _typed(frames: list[pl.DataFrame], kind: Kind) -> pl.DataFrame:
+    """Return rows as one frame whose columns have a type, in the order of the table."""
+    rows = pl.concat(frames, how="diagonal_relaxed", rechunk=True).drop("file", strict=False)
+    frames.clear()
+    untyped = [pl.col(name).cast(kind.table.dtypes[name]) for name in _untyped(rows, kind)]
+    known = [name for name in kind.table.dtypes if name in rows.columns]
     extra = [name for name in rows.columns if name not in kind.table.dtypes]
-    return rows.with_columns(*typed, *nothing).select(*kind.table.dtypes, *extra)
+    return rows.with_columns(untyped).select(*known, *extra)
 
 
 def _untyped(rows: pl.DataFrame, kind: Kind) -> Sequence[str]:

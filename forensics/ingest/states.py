@@ -7,10 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
+from forensics.columns import DTYPES
 from forensics.ingest import disk
 from forensics.sources.layout import KINDS
 from forensics.sources.ledger import Rows
-from forensics.triage.quiet import ODD
+from forensics.triage.quiet import NEEDED, ODD
 from forensics.triage.state import FOLDER, ROWS, encode
 
 _KIND = "observations"
@@ -57,7 +58,10 @@ class States:
         self._files, self._rows = [], []
 
     def _write(self) -> None:
-        rows = pl.concat(self._rows, rechunk=True)
+        rows = pl.concat(self._rows, how="diagonal")
+        self._rows = []
+        absent = [pl.lit(None, dtype=DTYPES[name]).alias(name) for name in NEEDED]
+        rows = rows.with_columns(a for a in absent if a.meta.output_name() not in rows.columns)
         if rows.select(ODD.any()).item():
             self._give_up()
             return

@@ -16,7 +16,7 @@ import polars as pl
 from msgspec import Struct
 
 from forensics import fields, guard
-from forensics.encode import parquet_bytes
+from forensics.encode import completed, parquet_bytes
 from forensics.fields import Field
 from forensics.guard import Table
 from forensics.sources.ledger import Rows
@@ -88,7 +88,7 @@ def encode(files: Iterable[Rows], rows: pl.DataFrame, table: Table) -> bytes:
 
     Args:
         files: the partitions, in order.
-        rows: of all of them, in order.
+        rows: of all of them, in order; columns of the table that they lack are null.
         table: of the rows.
 
     Raises:
@@ -105,7 +105,7 @@ def encode(files: Iterable[Rows], rows: pl.DataFrame, table: Table) -> bytes:
         least=least,
         odd=int(rows.select(ODD.sum()).item()),
         counts=parquet_bytes(counts.merged([counts.count(rows.filter(quiet))]), _COUNTS),
-        kept=parquet_bytes(rows.filter(~quiet), table),
+        kept=parquet_bytes(completed(rows.filter(~quiet), table), table),
         ids=tuple(map(len, ids)),
     )
     packed = msgspec.msgpack.encode(head)
