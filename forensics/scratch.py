@@ -16,6 +16,7 @@ from pathlib import Path
 from forensics import held
 
 _PREFIX = "forensics-run-"
+_own: set[Path] = set()
 
 
 @contextmanager
@@ -24,11 +25,19 @@ def scratch_folder() -> Iterator[Path]:
     place = Path(tempfile.gettempdir())
     _remove_leftovers(place)
     folder, lock = held.make(_PREFIX, place)
+    _own.add(folder)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        _own.discard(folder)
         os.close(lock)
+
+
+def remove_own() -> None:
+    """Remove the folders of this process, which is about to end from where it stands."""
+    for folder in list(_own):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_leftovers(place: Path) -> None:

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from forensics.commands.options import PlaceType, as_json_option, cluster_option, dashboard
+from forensics.commands.options import (
+    PlaceType,
+    as_json_option,
+    cluster_option,
+    dashboard,
+    memory_option,
+)
 from forensics.commands.say import say
 from forensics.errors import Exit
 
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format_name", help="format of all files; default: detected")
 @click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size")
 @cluster_option
+@memory_option
 @click.option("--force", is_flag=True, help="start over in place of the folder")
 @as_json_option
 @click.option("-q", "--quiet", is_flag=True, help="no progress on stderr")

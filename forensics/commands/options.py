@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,44 @@ cluster_option = click.option(
 )
 
 
+def _limit(context: click.Context, _: click.Parameter, text: str | None) -> None:
+    """Hold the whole command to the memory that was asked for."""
+    if text is None:
+        return
+    from forensics.runners import memory
+
+    size = memory.parse(text)
+    context.with_resource(memory.limited(size, lambda taken: _end(size, taken)))
+
+
+def _end(size: int, taken: int) -> None:
+    """End the process from where it stands; what it wrote so far is in no place that counts."""
+    from multiprocessing import active_children
+
+    from forensics.runners.memory import shown
+    from forensics.scratch import remove_own
+
+    say(
+        f"forensics: more than the {shown(size)} of --memory would be needed ({shown(taken)} were"
+        " taken); give more, or ask for less at a time: a window or models in [scope], or"
+        " evidence sets and `forensics scope`",
+        err=True,
+    )
+    for child in active_children():
+        child.kill()
+    remove_own()
+    os._exit(Exit.USAGE)
+
+
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_limit,
+    expose_value=False,
+    help="most that the run and its workers here may take: 2GB",
+)
+
+
 class PlaceType(click.ParamType[Path]):
     """A folder on disk or in object storage."""
 
@@ -46,6 +85,7 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--format", "format_name", help="format of all files; default: detected"),
         click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size"),
         cluster_option,
+        memory_option,
         click.option("--fail-on", type=click.Choice(TIER_ORDER), help="exit 10 from this tier on"),
         click.option("--json", "as_json", is_flag=True, help="JSON on stdout"),
         click.option("-q", "--quiet", is_flag=True, help="no progress on stderr"),

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any, ClassVar
 
+from forensics.runners.memory import within
 from forensics.runners.work import ShardError, StateT, Work
 
 _TRIES = 2
@@ -20,13 +21,13 @@ _TRIES = 2
 
 
 class Pool:
-    """Calls the function in so many processes."""
+    """Calls the function in so many processes, or in fewer where memory is little."""
 
     name: ClassVar[str] = "pool"
     elsewhere: ClassVar[bool] = True
 
     def __init__(self, workers: int) -> None:
-        self._workers = workers
+        self._workers = within(workers)
 
     def map(
         self,

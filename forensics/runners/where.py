@@ -9,6 +9,7 @@ from typing import Any
 
 from forensics.errors import UsageError
 from forensics.runners.here import Here
+from forensics.runners.memory import within
 from forensics.runners.pool import Pool, available_workers
 from forensics.runners.work import Runner
 
@@ -36,7 +37,7 @@ def choose(workers: int | None, size: int, shards: int, *, movable: bool) -> Run
         return _asked[0]
     if workers is None:
         workers = available_workers() if size >= PARALLEL_FROM else 1
-    return Pool(workers) if min(workers, shards) > 1 else Here()
+    return Pool(workers) if min(within(workers), shards) > 1 else Here()
 
 
 def use(where: Any = None) -> Runner | None:
