@@ -12,6 +12,7 @@ from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.columns import ensure
 from forensics.exposure.isolation import Result
+from forensics.standins import stands_in
 from forensics.verdicts import flag
 from forensics.wording import count
 
@@ -131,7 +132,7 @@ def _tests(rows: pl.DataFrame, analysis: Analysis) -> doc.Property:
 
 
 def _observability(rows: pl.DataFrame, nameless: int) -> doc.Property:
-    named = ~pl.col("request_id").str.starts_with("redacted:")
+    named = ~stands_in("request_id")
     rejections = _number(rows, _REJECTED & named)
     transfers = _number(rows, (flag("short_transfer") | flag("full_transfer")) & named)
     unsaid = _number(rows, flag("placeholder_prefill") & _DELIVERED & ~_REJECTED)

@@ -19,6 +19,7 @@ from forensics.exposure import Tenant, stamp
 from forensics.guard import checked
 from forensics.notices.finished import Finished
 from forensics.notices.identity import notice_id
+from forensics.standins import stands_in
 
 TIERS = ("confirmed", "probable", "possible", "not_assessable")
 _STAMP = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -153,18 +154,13 @@ def _requests(report: Finished, facts: pl.DataFrame) -> pl.DataFrame:
     ]
     rows = pl.concat(found, how="diagonal_relaxed").rechunk()
     rows = rows.sort("notice", "received_at", "request_id", "attempt", nulls_last=True)
-    kept = pl.col("request_id").str.starts_with(NO_ID)
-    rows = rows.with_columns(request_id=pl.when(~kept).then("request_id"))
+    rows = rows.with_columns(request_id=pl.when(~stands_in("request_id")).then("request_id"))
     kinds = declared.NOTICE_REQUESTS.dtypes
     lacking = (pl.lit(None, dtype=kinds[n]).alias(n) for n in kinds if n not in rows.columns)
     shaped = rows.with_columns(*lacking).select(
         pl.col(name).cast(kind) for name, kind in kinds.items()
     )
     return checked(shaped, declared.NOTICE_REQUESTS)
-
-
-NO_ID = "redacted:"
-"""What stands for an id that could not be kept: it names a file, which is no business of others."""
 
 
 def _received(report: Finished) -> pl.DataFrame:

@@ -22,11 +22,11 @@ import polars as pl
 from forensics.declared import TOLD
 from forensics.errors import PrivacyError
 from forensics.notices.asread import AsRead, as_read
-from forensics.notices.facts import NO_ID
 from forensics.notices.finished import Finished
 from forensics.notices.known import Known, Owners
 from forensics.notices.phrases import Phrases, core
 from forensics.shown import visible
+from forensics.standins import stands_in
 
 _IDS: Final = ("request_id", "prefill_request_id", "transfer_id")
 GENERATED: Final = (
@@ -149,7 +149,7 @@ def owners_in(report: Finished) -> dict[str, Owners]:
     ]
     listed.append(report.pairs.select(tenant_id="source_tenant_id", id="source_request_id"))
     known = pl.concat(listed).rechunk().drop_nulls("id").unique()
-    known = known.filter(~pl.col("id").str.starts_with(NO_ID))
+    known = known.filter(~stands_in("id"))
     found: dict[str, set[str | None]] = {}
     for tenant, word in known.iter_rows():
         found.setdefault(word, set()).add(tenant)

@@ -11,10 +11,28 @@ from forensics.cli import run
 from forensics.errors import Exit
 from forensics.exposure import Exposure, decode
 from forensics.lab import simulate, small, write_sglang
+from tests.notices.conftest import request
 
 SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 TIERS = ("confirmed", "probable", "possible", "not_assessable")
 STATED = (*(f"n_{tier}" for tier in TIERS), "requests", "responses")
+
+
+def test_a_name_that_stands_for_no_id_is_in_no_packet(report_of, tmp_path):
+    """A record without an id is named by its values: counted, but no id that a tenant knows."""
+    bare = request(7, "acct-000001", request_id=None, prompt_tokens=700_001)
+    unfit = request(8, "acct-000001", request_id="a b", prompt_tokens=700_002)
+    report = report_of(["acct-000001", "acct-000002"], bare, unfit)
+    assert run(["notify", str(report), "-o", str(tmp_path / "notices")]) == Exit.COMPLETE
+    both = Both(report, tmp_path / "notices")
+    own = both.requests.filter(tenant_id="acct-000001")
+    ids = own["request_id"].str.extract("^(unnamed|redacted):").drop_nulls()
+    assert sorted(ids) == ["redacted", "unnamed"]
+    ((facts, listed),) = [p for p in both.of("recipient") if p[0]["account"] == "acct-000001"]
+    assert (facts["listed"], facts["without_id"]) == (4, 2)
+    assert sorted(row["request_id"] for row in listed)[:2] == ["", ""]
+    for path in (tmp_path / "notices").rglob("*"):
+        assert path.is_dir() or b"unnamed:" not in path.read_bytes()
 
 
 class Both:
