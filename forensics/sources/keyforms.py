@@ -19,8 +19,8 @@ _KEYS = "|".join(
         "pcsk_[0-9A-Za-z]{4,}_[0-9A-Za-z]{16,}",
         rf"(?:ya29|SG)\.{_KEY}{{16,}}",
         rf"(?:glpat|nvapi|pplx|xai)-{_KEY}{{16,}}",
-        r"(?i:bearer)(?:\s|%20|\+)+[0-9A-Za-z._~+/=-]{16,}",
-        rf"(?i:(?:api|access|secret)[_-]?(?:key|token))(?:=|%3[Dd]){_KEY}{{16,}}",
+        r"(?i:bearer)(?:\s|%20|\+|:)+[0-9A-Za-z._~+/=-]{16,}",
+        rf"(?i:(?:api|access|auth|secret)[_-]?(?:key|token))(?:[=:]|%3[AaDd])+{_KEY}{{16,}}",
     )
 )
 
@@ -29,6 +29,8 @@ _ANYWHERE = "|".join(
         "(?:AKIA|ASIA)[0-9A-Z]{16}(?:[^0-9A-Za-z]|$)",
         rf"xox[abeoprs]-{_KEY}{{10,}}",
         rf"AIza{_KEY}{{30,}}",
+        "sk-or-v1-[0-9a-f]{16,}",
+        rf"sk-ant-[a-z]{{3,8}}[0-9]{{2}}-{_KEY}{{16,}}",
     )
 )
 """Forms that no word begins with: behind a letter too."""
@@ -40,9 +42,13 @@ _MIXED = "|".join(
 )
 _RANDOM = f"(?:{_MIXED})[0-9A-Za-z]{{16,}}"
 """Letters of both cases and digits, without a sign between: no words, no hexadecimal number."""
+_NO_WORD = "(?:[^aeiouAEIOU]|[^tmlTML][aA]|[^drDR][iI]|[^dD][eE]|[^iI][oO]|[^dhtDHT][uU])"
+"""What no word that ends like ``task``, ``disk`` or ``desk`` has before its last two letters."""
+_SK = "sk-(?:[0-9a-z]{1,12}-){0,3}"
 _ISSUED = (
-    "sk-(?:[0-9a-z]{1,12}-){0,3}|[prs]k_(?:live|test)_|(?:gh[oprsu]|github_pat|gsk|hf)_"
-    "|(?:glpat|nvapi|pplx|xai)-"
+    rf"{_NO_WORD}{_SK}|[prs]k_(?:live|test)_|(?:gh[oprsu]|github_pat|gsk|hf)_"
+    r"|(?:fw|r8|npm|whsec|shp(?:at|ca|pa|ss)|do[opr]_v1|tgp_v1|lsv2_(?:pt|sk))_"
+    r"|pcsk_[0-9A-Za-z]{4,}_|ya29\.|(?:glpat|nvapi|pplx|xai)-"
 )
 
 _CLAIMS = "hbGci|0eXAi|raWQi|lbmMi|pc3Mi|zdWIi|hdWQi|leHAi|pYXQi|qdGki|uYmYi|henAi"

@@ -51,6 +51,14 @@ SECRETS = [
     f"pcsk_4cRtY_{HIDDEN}",
     f"ya29.{HIDDEN}",
     f"SG.{HIDDEN}.{HIDDEN}",
+    f"abcsk-{HIDDEN}",
+    f"0sk-{HIDDEN}",
+    f"chatcmpl-usersk-proj-{HIDDEN}",
+    "abcsk-or-v1-" + "0123456789abcdef" * 4,
+    f"acmesk-ant-api03-{HIDDEN.lower()}",
+    *(f"abc{issuer}_{HIDDEN}" for issuer in ("fw", "npm", "whsec", "pcsk_4cRtY")),
+    f"Bearer:{HIDDEN}",
+    f"x-api-key:{HIDDEN}",
 ]
 LOOKALIKES = [
     "550e8400-e29b-41d4-a716-446655440000",
@@ -87,6 +95,11 @@ LOOKALIKES = [
     "01JABCDEFGHJKMNPQRSTVWXYZ0",
     "resp_bGl0ZWxsbTpjdXN0b20x",
     "team%20of%20sk-telecom",
+    *(f"{word}-{HIDDEN}" for word in ("task", "cmpl-task", "disk", "desk", "risk", "ask", "Mask")),
+    f"flask-{HIDDEN}",
+    f"req_{HIDDEN}",
+    f"msg_{HIDDEN}",
+    f"chatcmpl-{HIDDEN}",
 ]
 
 
