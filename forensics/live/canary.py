@@ -100,7 +100,7 @@ async def _one(
     words = measure.words(step.tokens)
     one = await _sent(client, plan, step, prompt(marker, late, words), {marker, late}, planted)
     fits = _fits(plan.sizes, measure.tokens(words), one.reply)
-    return replace(one, fits=fits, control=late in one.reply.markers)
+    return replace(one, fits=fits, control=_control(one, late))
 
 
 async def _sent(
@@ -116,7 +116,16 @@ async def _sent(
     reply = await send(client, plan.server, account, text, stream=step.stream)
     planted |= dict.fromkeys(own, Planted(reply.request_id, account.name))
     hits = tuple(_hits(reply, own, planted))
-    return Asked(step, account.name, reply, fits=True, control=False, hits=hits)
+    return Asked(step, account.name, reply, fits=True, control=None, hits=hits)
+
+
+def _control(one: Asked, late: str) -> Hit | None:
+    """Return the last word of a prompt where its own answer gave it back: all of it was read."""
+    reply = one.reply
+    if late not in reply.markers:
+        return None
+    planted = Planted(reply.request_id, one.account)
+    return Hit(hashed(late), planted, reply.request_id, reply.ended or reply.at)
 
 
 def _fits(sizes: Sizes, tokens: float, reply: Reply) -> bool | None:

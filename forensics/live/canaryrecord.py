@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from forensics.live.plan import MEASURE
-from forensics.live.verdict import Asked
+from forensics.live.verdict import Asked, Hit
 
 
 def records(one: Asked) -> bytes:
@@ -36,7 +36,7 @@ def _request(one: Asked) -> dict[str, object]:
 
 
 def _markers(one: Asked) -> Iterator[dict[str, object]]:
-    for hit in one.hits:
+    for hit in (*one.hits, *_control(one)):
         yield {
             "marker": hit.marker,
             "planted_request_id": hit.planted.request_id,
@@ -44,6 +44,15 @@ def _markers(one: Asked) -> Iterator[dict[str, object]]:
             "seen_request_id": hit.seen_request_id,
             "seen_at": hit.seen_at,
         }
+
+
+def _control(one: Asked) -> Iterator[Hit]:
+    """Yield the own last word that came back: without it no answer clears anything.
+
+    Of an answer without an id it would read as a word of nobody knows whom.
+    """
+    if one.control is not None and one.control.seen_request_id is not None:
+        yield one.control
 
 
 def _known(row: dict[str, object]) -> dict[str, object]:

@@ -19,7 +19,7 @@ class Planted:
 
 @dataclass(frozen=True)
 class Hit:
-    """A marker that turned up where it was not planted; the marker itself is not kept."""
+    """A marker and the answer in which it turned up; the marker itself is not kept."""
 
     marker: str
     planted: Planted
@@ -36,8 +36,8 @@ class Asked:
     reply: Reply
     fits: bool | None
     """Below the limit, at or over it, or too near it to say."""
-    control: bool
-    """Its own last word came back."""
+    control: Hit | None
+    """Its own last word, where it came back."""
     hits: tuple[Hit, ...]
 
     @property

@@ -71,6 +71,22 @@ def test_with_the_fault_markers_leak_from_the_limit_on_and_confirm_in_the_report
     assert confirmed == done.leaked
 
 
+def test_a_run_that_passes_is_evidence_that_the_failure_path_was_tested(tmp_path, capsys):
+    done = Run(tmp_path, prefill_pool_tokens=8_192)
+    assert done.code == 0
+    asked_of = tmp_path / "incident.toml"
+    asked_of.write_text("[trigger]\nthreshold_tokens = 2560\n")
+    case = forensics.read_logs(done.logs, done.record, incident=asked_of)
+    assert case.affected.polars().is_empty()
+    assert case.exposure().checklist[3].result == "pass"
+    # Each answer that gave its own last word back says so; the refused ones have none to give.
+    clean = {row["request_id"] for row in asked(capsys) if row["verdict"] == "clean"}
+    rows = [json.loads(line) for line in done.record.read_text().splitlines()]
+    found = [(row["planted_request_id"], row["seen_request_id"]) for row in rows if "marker" in row]
+    assert {(one, one) for one in clean} <= set(found)
+    assert all(planted == seen for planted, seen in found)
+
+
 def test_neither_record_nor_output_holds_a_marker_or_a_key(tmp_path, capsys):
     done = Run(tmp_path)
     shown = capsys.readouterr()
