@@ -19,7 +19,7 @@ import polars as pl
 from forensics.case import Case, read_logs
 from forensics.errors import OutputExistsError, UsageError
 from forensics.explore.green import verdicts
-from forensics.incident import Incident
+from forensics.incident import Incident, Trigger
 from forensics.live.watch.told import Output
 from forensics.live.watch.watch import Asked, Counts, Watch
 from forensics.scratch import scratch_folder
@@ -45,12 +45,14 @@ class Drilled:
         canary: what came back for the markers of two accounts.
         leaked: ids of the answers that held markers of the other account. The engine knows
             this, and no log shows it.
+        incident: what the report is asked.
     """
 
     folder: Path
     gate: Gate
     canary: Canary
     leaked: frozenset[str]
+    incident: Incident
 
     def __repr__(self) -> str:
         # Not the fields: answers hold the markers that were planted.
@@ -64,7 +66,7 @@ class Drilled:
     @cached_property
     def case(self) -> Case:
         """What a report finds in these logs and records."""
-        return read_logs(self.folder)
+        return read_logs(self.folder, incident=self.incident)
 
     @cached_property
     def watched(self) -> Counts:
@@ -104,12 +106,16 @@ class Drilled:
         return verdicts(self.gate, self.canary, self.case, self.watched)
 
 
-def run(folder: str | Path, fill: int = 3, **options: object) -> Drilled:
+def run(
+    folder: str | Path, fill: int = 3, threshold_tokens: int | None = None, **options: object
+) -> Drilled:
     """Start an engine, ask its gate, send it a canary, and end it.
 
     Args:
         folder: a new folder, for logs and records.
         fill: prompts of each account that fill the pages first.
+        threshold_tokens: the fault was met by longer prompts; after a fix no log tells this, and
+            a canary has to reach it. None leaves it to the logs.
         options: of the engine, as in ``forensics lab serve``: ``prefill_pool_tokens=8_192``,
             ``edge_reject=True``, ...
 
@@ -129,19 +135,22 @@ def run(folder: str | Path, fill: int = 3, **options: object) -> Drilled:
             f"{place} exists; the logs of a drill go into a folder of their own"
         )
     place.mkdir(parents=True)
+    incident = Incident(trigger=Trigger(threshold_tokens=threshold_tokens))
     asked = EngineOptions(**{"step_seconds": 0.0, **options})  # type: ignore[arg-type]
 
     async def whole() -> Drilled:
         engine = LabEngine(asked, place / "logs", seed=randbits(64))
         async with served(engine, _KEYS) as at:
-            return await _checked(engine, at, place, fill)
+            return await _checked(engine, at, place, fill, incident)
 
     # A notebook has a loop of its own that runs already.
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, whole()).result()
 
 
-async def _checked(engine: LabEngine, at: Addresses, folder: Path, fill: int) -> Drilled:
+async def _checked(
+    engine: LabEngine, at: Addresses, folder: Path, fill: int, incident: Incident
+) -> Drilled:
     """Ask the gate and the canary, as their commands do, and keep their records."""
     from forensics.live import canary, gate
     from forensics.live.aim import Stated
@@ -159,4 +168,4 @@ async def _checked(engine: LabEngine, at: Addresses, folder: Path, fill: int) ->
     answers = await canary.run(canary.Plan(server, (first, second), sizes, fill))
     (folder / "canary.ndjson").write_bytes(b"".join(map(records, answers.asked)))
     leaked = frozenset(one.request_id for one in engine.served if one.foreign)
-    return Drilled(folder, pools, answers, leaked)
+    return Drilled(folder, pools, answers, leaked, incident)
