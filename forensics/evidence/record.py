@@ -38,6 +38,7 @@ class Source(Struct, frozen=True):
     evidence_set: str | None = None
     key: str = ""
     because: str = ""
+    format: str | None = None
     read: int | None = None
     kept: int = 0
     ignored: dict[str, int] = {}

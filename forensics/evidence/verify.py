@@ -12,6 +12,7 @@ from forensics.evidence import counts, files, inputs, lineagecheck
 from forensics.evidence.faults import Fault, Recheck
 from forensics.evidence.folder import Sealed, opened
 from forensics.evidence.inputs import Located
+from forensics.evidence.lineagecheck import Lineage
 from forensics.evidence.madeby import same_build
 from forensics.wording import count
 
@@ -26,6 +27,7 @@ class Verification(Struct, frozen=True):
     counts: int
     packets: int
     """Of notices: packets that were searched again for what is another tenant's."""
+    lineage: Lineage
     mismatches: list[Fault]
     unchecked: list[Fault]
 
@@ -40,6 +42,8 @@ class Verification(Struct, frozen=True):
         done = f"{count(self.files, 'file')}, {count(self.inputs, 'input')}, "
         done += count(self.counts, "count")
         done += f", {count(self.packets, 'packet')} searched" if self.packets else ""
+        if self.kind == "report":
+            done += f", {self.lineage}"
         if self.mismatches:
             return f"{self.folder}: {count(len(self.mismatches), 'fault')} in {done}"
         rest = f"; not checked: {len(self.unchecked)}" if self.unchecked else ""
@@ -63,6 +67,7 @@ def verify(folder: Path, logs: Sequence[str] = ()) -> Verification:
     beside = inputs.locate(record.beside_sets if record is not None else [], logs)
     counted = counts.check(sealed)
     searched = _searched(sealed)
+    misplaced, lineage = lineagecheck.check(sealed, found)
     return Verification(
         folder=str(folder),
         kind=record.kind if record is not None else None,
@@ -70,10 +75,11 @@ def verify(folder: Path, logs: Sequence[str] = ()) -> Verification:
         inputs=sum(item.state in ("same", "changed") for item in found),
         counts=len(counted),
         packets=searched.packets,
+        lineage=lineage,
         mismatches=[
             *files.check(sealed),
             *_changed([*found, *beside]),
-            *lineagecheck.check(sealed, found),
+            *misplaced,
             *searched.faults,
             *(found for found in counted if not found.holds),
         ],

@@ -1,7 +1,9 @@
 """A row of the lineage that names another line than the one it was read from is a fault."""
 
+import io
 import json
 import shutil
+import zipfile
 
 import polars as pl
 import pytest
@@ -43,7 +45,7 @@ def _changed(out, reseal, **values):
     ).write_parquet(path)
     reseal(out)
     sealed = opened(out)
-    return {fault.what for fault in check(sealed, locate(sealed.record.given))}
+    return {fault.what for fault in check(sealed, locate(sealed.record.given))[0]}
 
 
 def test_lineage_as_it_was_written_holds(written, reseal):
@@ -73,3 +75,68 @@ def test_a_changed_row_ends_verify_as_a_mismatch(written, reseal, capsys):
     _changed(written, reseal, of=["http_status"], line=2)
     assert run(["verify", str(written)]) == 7
     assert "evidence.parquet: row " in capsys.readouterr().out
+
+
+def _csv(rows: list[dict[str, object]]) -> dict[str, bytes]:
+    return {"log.csv": pl.DataFrame(rows).write_csv().encode()}
+
+
+def _parquet(rows: list[dict[str, object]]) -> dict[str, bytes]:
+    buffer = io.BytesIO()
+    pl.DataFrame(rows).write_parquet(buffer)
+    return {"log.parquet": buffer.getvalue()}
+
+
+def _lines(rows: list[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _wrapped(rows: list[dict[str, object]]) -> dict[str, bytes]:
+    stamp = {"stream": "stdout", "time": "2026-03-02T00:10:00Z"}
+    return {"log.log": _lines([{"log": json.dumps(row) + "\n"} | stamp for row in rows])}
+
+
+def _zipped(rows: list[dict[str, object]]) -> dict[str, bytes]:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("log.ndjson", _lines(rows))
+    return {"logs.zip": buffer.getvalue()}
+
+
+@pytest.mark.parametrize("kind", [_csv, _parquet, _wrapped, _zipped, "set"])
+def test_lineage_of_whatever_can_be_read_is_checked(kind, tmp_path, reseal, capsys):
+    ids = [("first", "1"), ("second", "2"), ("third", "3")]
+    rows = [BASE | {"request_id": one, "transfer_id": room} for one, room in ids]
+    rows = [row | {"http_status": 503, "completion_tokens": 5} for row in rows]
+    files = {"log.ndjson": _lines(rows)} if kind == "set" else kind(rows)
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    logs = [tmp_path / name for name in files]
+    if kind == "set":
+        assert run(["ingest", str(logs[0]), "-o", str(tmp_path / "set"), "-q"]) in (0, 3)
+        logs = [tmp_path / "set"]
+    out = tmp_path / "out"
+    forensics.read_logs(*logs).report(out)
+    capsys.readouterr()
+    assert run(["verify", str(out), "--json"]) == 0
+    lineage = json.loads(capsys.readouterr().out)["lineage"]
+    assert lineage == {"checked": pl.read_parquet(out / "evidence.parquet").height, "unchecked": []}
+    first = pl.read_parquet(out / "evidence.parquet").filter(request_id="first")["line"][0]
+    (found,) = _changed(out, reseal, of=["request_id"], line=first + 1)
+    assert f"record {first + 1} of" in found or f"line {first + 1} of" in found
+    (found,) = _changed(out, reseal, of=["request_id"], line=99)
+    assert "no record 99" in found or "no line 99" in found
+
+
+def test_rows_that_cannot_be_checked_are_counted_with_the_reason(written, made, capsys):
+    number = pl.read_parquet(written / "evidence.parquet").height
+    moved = made / "log.ndjson"
+    moved.rename(made / "elsewhere")
+    try:
+        assert run(["verify", str(written), "--json"]) == 3
+    finally:
+        (made / "elsewhere").rename(moved)
+    lineage = json.loads(capsys.readouterr().out)["lineage"]
+    (left,) = lineage["unchecked"]
+    assert (lineage["checked"], left["rows"], left["format"]) == (0, number, "plain-ndjson")
+    assert left["why"] == "its input is not there any more"
