@@ -30,12 +30,12 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
     Returns:
         The same rows; ``decode_behind`` and ``decode_ahead`` (µs, none below zero) say by how much
         the rank's own clock may have shown less or more than a stamp of another hop, and so for
-        prefill: without them no clocks were measured. ``held_elsewhere`` is there where no record
-        of decode has the times of some hold.
+        prefill: without them no clocks were measured. ``hold_unsure`` is there where no record
+        of decode has the times of some hold, or several have different ones.
     """
-    foreign = _told_elsewhere(observed)
-    if len(foreign):
-        requests = requests.with_columns(held_elsewhere=pl.col("handoff").is_in(foreign.implode()))
+    unsure = _unsure(observed)
+    if len(unsure):
+        requests = requests.with_columns(hold_unsure=pl.col("handoff").is_in(unsure.implode()))
     known = pairs.filter(pl.col("requests") >= ENOUGH)
     apart = pl.concat(
         [
@@ -55,16 +55,20 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
     ).select(*requests.columns, *(f"{side}_{name}" for side in _SIDES for name in most))
 
 
-def _told_elsewhere(observed: pl.DataFrame) -> pl.Series:
-    """Return the hand-offs of which a time of the hold is in records of other hops alone."""
+def _unsure(observed: pl.DataFrame) -> pl.Series:
+    """Return the hand-offs whose hold no record of the rank tells, or several tell otherwise.
+
+    Tries under one id without a number of their own are one hand-off, each with a hold.
+    """
     rows = ensure(observed, list(_HOLDS)).select("handoff", "hop", *_HOLDS)
     other = pl.col("hop").is_in(_OTHERS)
     found = [rows["handoff"].clear()]
     for name in _HOLDS:
-        told = rows.filter(pl.col(name).is_not_null())
-        foreign = told.filter(other)
+        told = rows.select("handoff", "hop", name).drop_nulls(name)
         own = told.filter(~other)
-        found.append(foreign.join(own, on="handoff", how="anti")["handoff"])
+        found.append(told.filter(other).join(own, on="handoff", how="anti")["handoff"])
+        again = own.filter(own["handoff"].is_duplicated()).unique()
+        found.append(again.filter(again.select("handoff", "hop").is_duplicated())["handoff"])
     return pl.concat(found).unique()
 
 

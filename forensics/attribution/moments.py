@@ -44,7 +44,7 @@ def last(columns: Collection[str], side: str = "decode") -> pl.Expr:
 def sure(columns: Collection[str], side: str = "decode") -> pl.Expr:
     """Say where the moment was logged by the rank, and no other time of the request is against it.
 
-    A time that only another hop logged is by its clock.
+    A time that only another hop logged is by its clock; several of one hop are of several tries.
     """
     if side != "decode" or "reserved_at" not in columns:
         return pl.lit(value=False)
@@ -52,7 +52,7 @@ def sure(columns: Collection[str], side: str = "decode") -> pl.Expr:
     against = [taken < pl.col(name) - _SLACK for name in ("received_at",) if name in columns]
     against += [taken > pl.col(name) for name in ("released_at",) if name in columns]
     against += [taken > pl.col(name) + _SLACK for name in ("finished_at",) if name in columns]
-    against.append(elsewhere(columns))
+    against.append(hold_unsure(columns))
     wrong = pl.any_horizontal(value.fill_null(value=False) for value in against)
     return taken.is_not_null() & ~wrong
 
@@ -63,9 +63,9 @@ def _off(columns: Collection[str], measured: str) -> pl.Expr:
     return off + pl.col(measured) if measured in columns else off
 
 
-def elsewhere(columns: Collection[str]) -> pl.Expr:
-    """Say of which requests only another hop logged when they took pages or gave them back."""
-    return pl.col("held_elsewhere") if "held_elsewhere" in columns else pl.lit(value=False)
+def hold_unsure(columns: Collection[str]) -> pl.Expr:
+    """Say of which requests the rank did not log once when they took pages and gave them back."""
+    return pl.col("hold_unsure") if "hold_unsure" in columns else pl.lit(value=False)
 
 
 def timeless(columns: Collection[str], side: str = "decode") -> pl.Expr:

@@ -38,7 +38,7 @@ _SETTINGS = (
 )
 _HELD = (
     *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
-    *("first", "last", "received_at", "handed_off_at", "may_have_held", "held_elsewhere"),
+    *("first", "last", "received_at", "handed_off_at", "may_have_held", "hold_unsure"),
 )
 """Of a request, besides what is needed: a stay keeps no other column of it."""
 
@@ -102,7 +102,7 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         first=moments.first(rows.columns),
         last=moments.last(rows.columns),
         may_have_held=_may_have_held(),
-        held_elsewhere=moments.elsewhere(rows.columns),
+        hold_unsure=moments.hold_unsure(rows.columns),
     )
     rows = rows.select(*_HELD, *_NEEDED).drop_nulls("decode_node")
     affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
@@ -202,7 +202,7 @@ def _hold(stay: Stay, checks: pl.DataFrame) -> None:
     rows = _sized(stay, checks)
     needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)
-    unknown |= pl.col("held_elsewhere").fill_null(value=False)
+    unknown |= pl.col("hold_unsure").fill_null(value=False)
     came = pl.col("first") <= until
     if rows.select((came & pl.col("may_have_held") & unknown).any()).item():
         stay.reasons.add("holds_not_logged")

@@ -54,6 +54,16 @@ def test_a_hold_that_only_the_gateway_logged_is_by_the_clock_of_that(tmp_path):
     assert tiers(case) == EVERYONE | {"of-odd": "possible"}
 
 
+@pytest.mark.parametrize("rooms", [(None, None), ("11", "12")], ids=["none", "numbered"])
+def test_tries_of_one_second_are_a_hold_each(tmp_path, rooms):
+    """Without a number they are one request, which would have held pages from first to last."""
+    times = [("01:30:00.1", "01:30:00.3"), ("01:30:00.6", "01:30:00.9")]
+    tries = [hold("r", *at, transfer_id=room) for at, room in zip(times, rooms, strict=True)]
+    case = read(tmp_path, POOL, *WRITERS, *tries, READER)
+    assert reasons(case) == (set() if rooms[0] else {"holds_not_logged"})
+    assert tiers(case)["of-r"] in ("possible", "probable")
+
+
 @pytest.mark.parametrize(("measured", "listed"), [(6, True), (4, False)])
 def test_how_far_two_clocks_are_apart_is_taken_from_what_both_logged(tmp_path, measured, listed):
     """The gateway's clock is half a minute ahead of decode's; five requests of both tell that."""
