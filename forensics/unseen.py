@@ -74,6 +74,8 @@ def attach(requests: pl.DataFrame, logged: Logged) -> pl.DataFrame:
     sure = pl.col("limit_basis").is_in([STATED, OWN_REFUSAL]).fill_null(value=False)
     doubt = pl.col("silent").is_not_null() & ~sure
     unseen = doubt & (most >= pl.col("shown")).fill_null(value=True)
+    # Whom the limit from before does not clear, it need not be kept from clearing.
+    unseen &= (most < pl.col("limit_low")).fill_null(value=False)
     least = pl.when(unseen).then(pl.min_horizontal("limit_low", "least"))
     told = rows.select(
         limit_low=least.otherwise("limit_low"),

@@ -119,19 +119,24 @@ def test_direct_evidence_below_the_limit_does_not_vanish_into_ruled_out(
     assert table.filter(pl.col("tier") == "ruled_out").height == 29
 
 
-def test_a_log_that_holds_few_of_them_lacks_nothing_but_whole_hours(
+def test_a_log_that_holds_few_of_them_lacks_the_others_all_the_same(
     logs: Logs, whole: forensics.Case
 ) -> None:
-    """One decode node's log of two: most requests are not in it, and that says nothing."""
-    kept, _ = logs.without("decode/decode-01", HOUR)
-    changed = {"decode/decode-01": kept, "decode/decode-02": []}
-    case = logs.read("one-node", **changed)
-    reach = {row.hop: row for row in case.exposure().reach}
-    assert not reach["decode"].kept
-    lost = {h.hour[11:13]: h.requests for h in case.exposure().holes if h.hop == "decode"}
-    assert lost.pop(HOUR) > 50
-    assert sum(lost.values()) < 40, "of the minutes beside it"
-    assert whole.exposure().reach[2].kept
+    """One decode node's log of two: it looks like two that lost every second record."""
+    case = logs.read("one-node", **{"decode/decode-02": []})
+    decode = next(row for row in case.exposure().reach if row.hop == "decode")
+    assert decode.kept
+    assert decode.share < 75
+    assert decode.lost > 300
+    assert cleared(case) < cleared(whole)
+    thinned = {path: rows[::2] for path, rows in logs.files.items() if path.startswith("decode")}
+    assert cleared(logs.read("thinned", **thinned)) < cleared(whole)
+
+
+def cleared(case: forensics.Case) -> set[str]:
+    """Requests of which no attempt is anything but ruled out."""
+    tiers = verdicts(case).group_by("request_id").agg((pl.col("tier") == "ruled_out").all())
+    return set(tiers.filter("tier")["request_id"])
 
 
 def shifted(rows: list[Row], minutes: int) -> list[Row]:
@@ -210,8 +215,13 @@ def of_hours(
     hours: tuple[int, ...],
     lost: Iterable[tuple[str, int]] = (),
     given: tuple[str, ...] = ("p1", "p2"),
+    *,
+    named: bool = False,
 ) -> list[Row]:
-    """Thirty requests an hour over two prefill nodes, without what was lost of a node's hour."""
+    """Thirty requests an hour over two prefill nodes, without what was lost of a node's hour.
+
+    Where they are ``named``, decode's records say which node it was.
+    """
     rows: list[Row] = [
         {"node": node, "role": "prefill", "pool_tokens": 1_000_000, "page_tokens": 64,
          "engine": "sglang", "disaggregated": True, "effective_at": "2026-03-02T00:00:00Z"}
@@ -226,7 +236,7 @@ def of_hours(
         rows.append(
             shared | client | room
             | {"hop": "decode", "decode_node": "d1", "decode_prompt_tokens": 6_400}
-            | {"reserved_pages": 100}
+            | {"reserved_pages": 100} | ({"prefill_node": node} if named else {})
         )  # fmt: skip
         if (node, hour) not in lost:
             sent = 40 if name in SHORT else 100
@@ -260,24 +270,36 @@ def test_whoever_a_lost_record_could_have_shown_is_not_cleared(
     assert case.exposure().headline.incomplete
 
 
-def test_an_hour_that_one_node_of_some_lacks_is_a_hole_all_the_same(case_of: CaseOf) -> None:
-    """The logs of p2 were not given, and p1 lost an hour: that hour says nothing of its own."""
-    kept = {("p2", hour) for hour in (10, 11, 12)}
-    document = case_of(*of_hours((10, 11, 12), kept, ("p1",))).exposure()
+P2 = {("p2", hour) for hour in (10, 11, 12)}
+POOLS = '[[capacity]]\nnode = "p*"\nrole = "prefill"\nengine = "sglang"\npool_tokens = 1000000\n'
+
+
+def test_what_a_node_has_of_which_nothing_was_given_is_no_loss_where_it_is_named(
+    case_of: CaseOf,
+) -> None:
+    """The logs of p2 were not given: length clears its requests, and the bound counts them."""
+    rows = of_hours((10, 11, 12), P2, ("p1",), named=True)
+    document = case_of(*rows, incident=POOLS).exposure()
     reach = {r.hop: r for r in document.reach}
-    assert (reach["prefill"].kept, reach["prefill"].lost) == (False, 0)
-    # Their length clears them, and what the records of p2 would have shown is in the bound.
+    assert (reach["prefill"].kept, reach["prefill"].lost) == (True, 0)
     head = document.headline
     assert (head.bound.low, head.bound.high) == (2, 2 + 45)
     assert "45 requests below the limit that logs of engines lack" in head.bound.sentence
     assert head.sentence.endswith("The evidence is incomplete: 1 reason below.")
     assert head.incomplete[0].endswith("they hold 50% of what others prove in prefill logs")
-    case = case_of(*of_hours((10, 11, 12), {*kept, ("p1", 11)}, ("p1",)))
-    assert {h.hour[11:13]: h.requests for h in case.exposure().holes} == {
-        "10": 2,
-        "11": 30,
-        "12": 1,
-    }
+
+
+@pytest.mark.parametrize(("named", "lost"), [(True, 15), (False, 60)])
+def test_an_hour_that_one_node_of_some_lacks_is_a_hole_all_the_same(
+    case_of: CaseOf, named: bool, lost: int
+) -> None:
+    """And p1 lost an hour. Where nobody names p2, all that are missing may be of p1."""
+    rows = of_hours((10, 11, 12), {*P2, ("p1", 11)}, ("p1",), named=named)
+    case = case_of(*rows, incident=POOLS)
+    assert sum(hole.requests for hole in case.exposure().holes) == lost
+    assert (case.requests.polars()["tier"] == "not_assessable").sum() == lost
+    bound = case.exposure().headline.bound
+    assert bound.high - bound.low == 60
 
 
 def test_hours_of_the_window_without_any_record_are_said(case_of: CaseOf) -> None:

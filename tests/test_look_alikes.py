@@ -151,6 +151,8 @@ def client(rid: str, at: float, tokens: int, status: int, **values: Any) -> dict
     return named | {"prompt_tokens": tokens, "http_status": status} | values
 
 
+CLIENTS = [client("leak", 60, 700_000, 200), client("sound", 90, 9_000, 200)]
+"""What a gateway has of the two hand-offs that are always there."""
 SAME = ("ruled_out", ["below_limit", "same_count"])
 BASE = {"leak": ("probable", ["over_limit", "placeholder_prefill"]), "sound": SAME}
 
@@ -307,7 +309,7 @@ def test_both_sides_may_shorten_a_prompt_alike(judge: Judge) -> None:
         "Truncated. len(req.origin_input_ids)=690000, max_req_input_len=681274.",
     )
     prefill, decode = handoff("short", 10**18, 681_274, 681_274, 100)
-    found = judge([cut, *prefill], [cut, *decode], [client("short", 100, 690_000, 200)])
+    found = judge([cut, *prefill], [cut, *decode], [client("short", 100, 690_000, 200), *CLIENTS])
     assert found["short"][0] == "ruled_out"
     assert "truncated_consistently" in found["short"][1]
 
@@ -463,7 +465,8 @@ def test_what_the_front_end_refuses_reaches_no_engine(judge: Judge) -> None:
         100, 'INFO:     10.12.0.9:48910 - "POST /v1/completions HTTP/1.1" 400 Bad Request', ""
     )
     seen = [received("no", 10**18, 100)]
-    found = judge([refused, web, *seen], [refused, web, *seen], [client("no", 100, 1_050_000, 400)])
+    asked = [client("no", 100, 1_050_000, 400), *CLIENTS]
+    found = judge([refused, web, *seen], [refused, web, *seen], asked)
     assert found["no"][0] == "ruled_out"
     assert "not_delivered" in found["no"][1]
 

@@ -8,7 +8,6 @@ from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.coverage import heat as picture
 from forensics.coverage.cliffs import cliffs
-from forensics.coverage.holes import KEPT
 from forensics.coverage.proved import with_proved
 from forensics.exposure import stamp
 
@@ -22,8 +21,8 @@ def reach(analysis: Analysis) -> list[doc.HopReach]:
     )
     counts = {hop: (n, unknown) for hop, n, unknown in lost.iter_rows()}
     return [
-        doc.HopReach(hop, round(100 * share, 1), share >= KEPT, *counts.get(hop, (0, 0)))
-        for hop, share in analysis.holes.shares.select("hop", "share").iter_rows()
+        doc.HopReach(hop, round(100 * share, 1), kept, *counts.get(hop, (0, 0)))
+        for hop, share, kept in analysis.holes.shares.select("hop", "share", "kept").iter_rows()
     ]
 
 

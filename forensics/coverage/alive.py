@@ -70,10 +70,7 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
     wrote = pl.concat([wrote, ran])
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
-    # What was declared of all nodes of a pattern is of no server that there must be.
-    one = (pl.col("role") == hop) & ~pl.col("node").str.contains(r"[*?\[]")
-    started = lines.epochs.filter(one).select(server=server("node")).drop_nulls()
-    never = started.join(named, on="server", how="anti").height > 0
+    never = not started(lines.epochs, hop).is_in(named["server"].implode()).all()
     return Silences(*_together(_stretches(wrote, due)), never)
 
 
@@ -93,6 +90,15 @@ def batches(worked: pl.DataFrame, hop: str) -> pl.DataFrame:
     """Return the same of each hour in which a server of a hop ran batches."""
     ran = worked.filter(pl.col("hop") == hop)
     return ran.select(server=server("node"), begin="hour", end=pl.col("hour") + HOUR).unique()
+
+
+def started(epochs: pl.DataFrame, hop: str) -> pl.Series:
+    """Return the servers of a hop of which a log tells that they were started.
+
+    What was declared of all nodes of a pattern is of no server that there must be.
+    """
+    one = (pl.col("role") == hop) & ~pl.col("node").str.contains(r"[*?\[]")
+    return epochs.filter(one).select(server("node")).to_series().drop_nulls().unique()
 
 
 def _steady(wrote: pl.DataFrame) -> pl.DataFrame:

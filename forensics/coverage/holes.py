@@ -1,18 +1,18 @@
-"""Requests that other hops prove and of which a log that was kept holds no record.
+"""Requests that other hops prove and of which the logs of a hop hold no record.
 
-Where a hop's logs hold nearly every request of its neighbours in their fuller hours, one that
-they lack was lost, and what the lost record would have shown is not known: a prompt below the
-limit then clears nobody. Which node lost it is said where another hop's record names it, or the
-hop has no other. Where the logs begin and end makes no difference: one that is cut off must not
-look more whole than one that has an hour less.
+Where a hop logs requests at all, one that it lacks was lost, whatever share of the others it
+holds: what the lost record would have shown is not known, and a prompt below the limit then
+clears nobody. Logs that lost much look like those of some servers alone, and must clear no more
+than logs that lost little. Only where another hop's record names the server, and nothing that was
+given is of that server, the record is in a log that was not given.
 
-Where a hop's logs hold few of them (one node's of four were given, or engines that log no
-requests), a missing record says nothing; but an hour or more in which one of its nodes wrote
-nothing at all is a hole all the same, before its first line and after its last as well; so is
-all that its neighbours hold where a node was started and wrote nothing, and the record of one of
-two hand-offs under one number, where the hop logged the other. Whoever is below the limit
-otherwise stays ruled out by it, and is counted in the bound: what a missing record would have
-shown is not known either. So it is where a hop has no log at all, or a node's was not given.
+Where a hop logs no request that others prove (engines that log no requests, with lines of
+batches and of refusals alone), a missing record says nothing; but an hour or more in which one
+of its nodes wrote nothing at all is a hole all the same, before its first line and after its
+last as well; so is all that its neighbours hold where a node was started and wrote nothing.
+Whoever is below the limit otherwise stays ruled out by it, and is counted in the bound: what a
+missing record would have shown is not known either. So it is where a hop has no log at all, or
+a node's was not given.
 """
 
 from __future__ import annotations
@@ -23,12 +23,10 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.columns import ensure
-from forensics.coverage.alive import Lines, silences
+from forensics.coverage.alive import Lines, batches, minutes, server, silences, started
 from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP, HOPS
 
-KEPT = 0.9
-"""Share of the neighbours' requests from which on a hop's logs count as kept."""
 FULLER = 0.75
 """Which hour of all is looked at, by its share: hours that lost records say nothing of the rest."""
 LEAST = 10
@@ -53,9 +51,10 @@ class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
-    the same of requests that logs lack which hold few of them at all. ``shares``: hop, the share of
-    the neighbours' requests that the hop's logs hold in one of their fuller hours
-    (:data:`FULLER`), and from which hour to which they reach.
+    the same of requests whose records no log that was given could hold. ``shares``: hop, the
+    share of the neighbours' requests that the hop's logs hold in one of their fuller hours
+    (:data:`FULLER`), whether they hold any at all, so that one which they lack was lost (``kept``),
+    and from which hour to which they reach.
     """
 
     lacking: pl.DataFrame
@@ -95,17 +94,20 @@ def find(
             "handoff", "at", "hour", has=f"has_{hop}"
         )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
-        shares.append((hop, share, first, last))
+        kept = _logs_requests(asked.filter("has")["handoff"], observed, hop)
+        shares.append((hop, share, kept, first, last))
         lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
         lost = _placed(lost, requests, observed)
-        if share < KEPT:
-            hole = lost["handoff"].is_in(_beside(requests, rows, hop).implode())
-            if lines is not None:
-                hole |= silences(asked["at"], observed, lines, hop).over(lost["at"])
-            untold.append(lost.filter(~hole).select(*LACKS))
-            lost = lost.filter(hole)
-        found.append(lost.select(*LACKS))
-    schema = {"hop": pl.String, "share": pl.Float64, "first_hour": pl.Int64, "last_hour": pl.Int64}
+        if kept:
+            hole = ~_elsewhere(lost["node"], observed, lines, hop)
+        elif lines is not None:
+            hole = silences(asked["at"], observed, lines, hop).over(lost["at"])
+        else:
+            hole = pl.repeat(False, lost.height, dtype=pl.Boolean, eager=True)
+        untold.append(lost.filter(~hole).select(*LACKS))
+        found.append(lost.filter(hole).select(*LACKS))
+    schema = {"hop": pl.String, "share": pl.Float64, "kept": pl.Boolean}
+    schema |= {"first_hour": pl.Int64, "last_hour": pl.Int64}
     return Holes(
         pl.concat(found).sort("handoff", "hop"),
         pl.concat(untold).sort("handoff", "hop"),
@@ -126,21 +128,25 @@ def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) 
     return named.with_columns(node=told)
 
 
-_ROOM = r"^[0-9]{1,19}$"
-"""A hand-off's own number: a trace, which spans several calls, has another form."""
+def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
+    """Say whether any record of a hop is of a request and not of a refusal alone.
 
-
-def _beside(requests: pl.DataFrame, rows: pl.DataFrame, hop: str) -> pl.Series:
-    """Return the requests that share their hand-off's number with one that a hop logged.
-
-    One record of two uses of a number was kept: the other was written to a log that was, too.
+    An engine that logs no requests says of those that it refuses that it did.
     """
-    twice = requests.filter(requests["transfer_id"].is_duplicated())
-    twice = twice.filter(pl.col("transfer_id").str.contains(_ROOM)).select("handoff", "transfer_id")
-    if hop == "gateway" or not twice.height:
-        return twice["handoff"].clear()
-    logged = twice.join(rows.filter(f"has_{hop}"), on="handoff", how="semi")
-    return twice.join(logged, on="transfer_id", how="semi")["handoff"]
+    own = ensure(observed, ["rejected"]).filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
+    served = own.filter(~pl.col("rejected").fill_null(value=False))["handoff"]
+    return bool(held.is_in(served.implode()).any())
+
+
+def _elsewhere(
+    nodes: pl.Series, observed: pl.DataFrame, lines: Lines | None, hop: str
+) -> pl.Series:
+    """Say which nodes are known, and of a server that nothing which was given is of."""
+    given = [minutes(observed, hop, JOINED)["server"]]
+    if lines is not None:
+        given += [batches(lines.worked, hop)["server"], started(lines.epochs, hop)]
+    named = nodes.to_frame("node").select(server("node")).to_series()
+    return named.is_not_null() & ~named.is_in(pl.concat(given).drop_nulls().unique().implode())
 
 
 def _seen(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
