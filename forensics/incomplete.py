@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import polars as pl
@@ -51,6 +52,14 @@ def incomplete(analysis: Analysis) -> list[str]:
         *_clocks(analysis),
         *(f"capacity: {warning}" for warning in analysis.capacity.warnings),
     ]
+
+
+_WRITTEN = re.compile(r" \((?:not_assessable|unreadable|coverage)\.(?:csv|parquet)\)$")
+
+
+def unwritten(sentences: list[str]) -> list[str]:
+    """Return the sentences for a command that writes no files: none names one of a report's."""
+    return [_WRITTEN.sub(" (`forensics report` lists them)", one) for one in sentences]
 
 
 def _some(number: int, what: str, sentence: str) -> list[str]:

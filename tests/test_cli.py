@@ -75,6 +75,23 @@ def test_fail_on_beats_incomplete_evidence_and_is_silent_on_clean_logs(
     assert run(["scope", str(clean), "-q", "--fail-on", "possible"]) == 0
 
 
+@pytest.mark.parametrize("command", ["scope", "sources", "timing"])
+def test_what_writes_no_files_names_none_of_a_report(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = {"request_id": "r", "received_at": "2026-03-02T08:00:00Z", "hop": "decode"}
+    log = tmp_path / "log.ndjson"
+    log.write_text(json.dumps(record) + "\n{\n")
+    for arguments in ([], ["--json"]):
+        assert run([command, str(log), "-q", *arguments]) == 3
+        captured = capsys.readouterr()
+        said = captured.out + captured.err
+        assert "record could not be read (`forensics report` lists them)" in captured.err
+        assert not [name for name in (".csv", ".parquet") if name in said]
+    assert run(["report", str(log), "-o", str(tmp_path / "out"), "-q"]) == 3
+    assert "(unreadable.csv)" in capsys.readouterr().err
+
+
 def test_formats_lists_every_registered_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["formats", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)

@@ -135,16 +135,25 @@ def plain(value: Any) -> Any:
     return msgspec.to_builtins(value)
 
 
-def summary(case: Case) -> None:
-    """Print the findings on stderr: first the counts, then what is missing."""
+def summary(case: Case, *, written: bool = False) -> None:
+    """Print the findings on stderr: first the counts, then what is missing.
+
+    Args:
+        case: what was read.
+        written: the files of a report are there to be looked into.
+    """
     head = case.exposure().headline
-    say_all(head.sentence, head.incomplete, case.run.left_out)
+    say_all(head.sentence, head.incomplete, case.run.left_out, written=written)
 
 
-def say_all(sentence: str, incomplete: list[str], left_out: list[LeftOut]) -> None:
+def say_all(
+    sentence: str, incomplete: list[str], left_out: list[LeftOut], *, written: bool = False
+) -> None:
     """Print on stderr what was found, what is missing, and which logs were left out."""
+    from forensics.incomplete import unwritten
+
     say(sentence, err=True)
-    for flag in incomplete:
+    for flag in incomplete if written else unwritten(incomplete):
         say(f"incomplete: {flag}", err=True)
     for left in left_out:
         say(f"left out: {left.name}: {left.because}", err=True)

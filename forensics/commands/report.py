@@ -49,6 +49,6 @@ def report(
         click.echo(
             json.dumps({"out": str(out), "headline": plain(written.exposure.headline)}, indent=2)
         )
-    summary(case)
+    summary(case, written=True)
     say(f"report: {out / 'report.html'}", err=True)
     return exit_of(case, fail_on)

@@ -37,6 +37,7 @@ def scope(as_json: bool, fail_on: str | None, without_times: bool, **reading: An
     from forensics import declared
     from forensics.encode import csv_bytes, json_text
     from forensics.errors import UsageError
+    from forensics.incomplete import unwritten
 
     if not as_json:
         found = _triaged(reading, times=not without_times)
@@ -51,8 +52,9 @@ def scope(as_json: bool, fail_on: str | None, without_times: bool, **reading: An
     case = case_of(reading)
     rows = case.affected.polars()
     if as_json:
+        head = case.exposure().headline
         document = {
-            "headline": plain(case.exposure().headline),
+            "headline": plain(head) | {"incomplete": unwritten(head.incomplete)},
             "affected": json.loads(json_text(rows, declared.REQUESTS)),
         }
         click.echo(json.dumps(document, indent=2))
