@@ -344,9 +344,14 @@ def _models(rows: pl.DataFrame, joined: pl.DataFrame) -> pl.DataFrame:
 
 
 def _completed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Add what later stages read though nobody filled it, and a stand-in for prompt tokens."""
+    """Add what later stages read though nobody filled it, and stand-ins for two columns.
+
+    A hand-off of which no record has a request's id is known by its own: by none, its values and
+    those of the next one would be told apart nowhere.
+    """
     rows = ensure(rows, _CARRIED)
     return rows.with_columns(
+        request_id=pl.coalesce("request_id", "transfer_id"),
         prompt_tokens=pl.coalesce("prompt_tokens", "decode_prompt_tokens"),
         inferred=pl.col("inferred").fill_null(value=False),
         assumed=pl.col("assumed").fill_null(value=False),

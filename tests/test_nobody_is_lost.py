@@ -5,9 +5,11 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import forensics
+from forensics.cli import run
 
 CaseOf = Callable[..., forensics.Case]
 AT = "2026-09-01T12:00:00Z"
@@ -346,3 +348,22 @@ def test_values_at_the_end_of_their_range_end_no_run(case_of: CaseOf, tmp_path: 
     )
     case.report(tmp_path / "out")
     assert len(case.requests) == 3
+
+
+def test_a_hand_off_without_a_requests_id_is_known_by_its_own(case_of: CaseOf, tmp_path) -> None:
+    rows = [
+        record(hop, transfer_id=room, tenant_id="A", **{f"{hop}_prompt_tokens": count})
+        for room, tokens in (("77", 700_000), ("78", 700_001))
+        for hop, count in (("prefill", 1), ("decode", tokens))
+    ]
+    case = case_of(PREFILL, *(row | {"completion_tokens": 5} for row in rows))
+    case.report(tmp_path / "out")
+    found = pl.read_parquet(tmp_path / "out" / "affected_requests.parquet")
+    assert found.sort("request_id").select("request_id", "transfer_id", "attempt").rows() == [
+        ("77", "77", 0),
+        ("78", "78", 0),
+    ]
+    lineage = pl.read_parquet(tmp_path / "out" / "evidence.parquet")
+    own = lineage.filter(request_id="78", column="decode_prompt_tokens")
+    assert own["value"].to_list() == ["700001"]
+    assert run(["explain", str(tmp_path / "out"), "78"]) == 0
