@@ -8,6 +8,7 @@ import narwhals as nw
 import polars as pl
 
 from forensics import capacity, limits, schema, verdicts
+from forensics.anyframe import as_polars, eager
 from forensics.clock import Clocks
 from forensics.incident import Incident, load
 from forensics.observations import ensure
@@ -53,7 +54,7 @@ def judge(
         ['ruled_out', 'possible']
     """
     asked = load(incident)
-    frame = _eager(requests)
+    frame = eager(requests)
     epochs = _epochs(capacity_records, asked)
     judged = _judged(_typed(_known(frame, asked), asked, "observations"), epochs, asked)
     return _as_given(requests, _beside(frame, judged.select(_ADDED)))
@@ -73,19 +74,13 @@ def prefill_p5(requests: Any, incident: Incident | str | None = None) -> Any:
         [('2026-08-27', 4096, 3, 4.125)]
     """
     asked = load(incident)
-    frame = _eager(requests)
+    frame = eager(requests)
     rows = ensure(
         _typed(_known(frame, asked), asked, "observations"),
         ["prefill_ms", "prompt_tokens", "received_at"],
     )
     table = percentiles.p5(percentiles.histogram(rows))
     return _as_given(requests, _native(table, frame.to_native()))
-
-
-def _eager(native: Any) -> nw.DataFrame[Any]:
-    """Return the frame with its rows at hand, through narwhals."""
-    frame = nw.from_native(native)
-    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
 
 
 def _known(frame: nw.DataFrame[Any], incident: Incident) -> pl.DataFrame:
@@ -97,7 +92,7 @@ def _known(frame: nw.DataFrame[Any], incident: Incident) -> pl.DataFrame:
     known = [name for name in frame.columns if name in wanted]
     if not known:
         return pl.DataFrame(height=frame.shape[0])
-    return frame.select(known).to_polars()
+    return as_polars(frame.select(known))
 
 
 def _beside(frame: nw.DataFrame[Any], added: pl.DataFrame) -> Any:
@@ -164,7 +159,7 @@ def _typed(frame: pl.DataFrame, incident: Incident, kind: str) -> pl.DataFrame:
 def _epochs(native: Any, incident: Incident) -> pl.DataFrame:
     facts = []
     if native is not None:
-        facts = [_typed(_known(_eager(native), incident), incident, "capacity")]
+        facts = [_typed(_known(eager(native), incident), incident, "capacity")]
     return capacity.build(facts, Clocks({}, incident.logs.timezone), incident).epochs
 
 

@@ -1,6 +1,7 @@
 """Frames in, frames out: every kind comes back as itself, with the same rows and verdicts."""
 
 import duckdb
+import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -98,6 +99,67 @@ def test_numpy_backed_pandas_is_not_changed_either():
     assert given.attrs == {"from": "a ticket"}
     assert list(given.columns) == list(before.columns)
     assert all(given[name].array.dtype == array.dtype for name, array in held.items())
+
+
+def offset() -> pd.DataFrame:
+    """Times as pandas makes them of texts that end with an offset, which it takes for a zone."""
+    given = requests().drop("transfer_id").to_pandas()
+    local = given["received_at"].str.replace("06:00:00Z", "11:30:00+05:30")
+    return given.assign(received_at=pd.to_datetime(local))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        offset,
+        lambda: pa.Table.from_pandas(offset()),
+        lambda: offset().convert_dtypes(dtype_backend="pyarrow"),
+    ],
+    ids=["pandas", "arrow", "pandas on arrow"],
+)
+def test_times_of_an_offset_are_judged_and_stay_as_they_are(made):
+    given = made()
+    result = judged(given)
+    assert tiers(result) == TIERS
+    assert forensics.prefill_p5(given).shape == forensics.prefill_p5(requests()).shape
+    before, after = (nw.from_native(one).schema["received_at"] for one in (given, result))
+    assert before == after
+    assert "+05:30" in str(before)
+
+
+def tiers(native) -> list[str]:
+    frame = nw.from_native(native)
+    return (frame.collect() if isinstance(frame, nw.LazyFrame) else frame)["tier"].to_list()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index([7, 7, 7, 7, 7]),
+        pd.Index([1, 2, 3, 4, 5], name="request_id"),
+        pd.MultiIndex.from_tuples([(1, "a"), (1, "b"), (1, "a"), (2, "a"), (2, "b")]),
+        pd.CategoricalIndex(list("qqrrs")),
+    ],
+    ids=["same", "named as a column", "levels", "categories"],
+)
+def test_any_index_of_pandas_stays(index):
+    given = requests().drop("transfer_id").to_pandas()
+    given.index = index
+    result = judged(given)
+    pd.testing.assert_index_equal(result.index, index)
+    assert result["tier"].tolist() == TIERS
+
+
+@pytest.mark.parametrize("made", ["clone", "lazy", "to_arrow", "to_pandas"])
+def test_categories_and_decimals_are_judged_and_stay(made):
+    exact = pl.col("prompt_tokens", "prefill_prompt_tokens").cast(pl.Decimal(20, 2))
+    few = pl.col("prefill_node", "request_id").cast(pl.Categorical)
+    given = getattr(requests().with_columns(few, exact), made)()
+    result = judged(given)
+    assert type(result) is type(given)
+    assert tiers(result) == TIERS
+    before, after = (nw.from_native(one).collect_schema() for one in (given, result))
+    assert list(after.items())[: len(before)] == list(before.items())
 
 
 def test_a_kind_that_is_read_and_not_made_gives_arrow():

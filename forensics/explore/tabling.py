@@ -10,10 +10,10 @@ import html
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import narwhals as nw
 import polars as pl
 from msgspec import to_builtins
 
+from forensics.anyframe import as_polars, eager
 from forensics.cards import Table
 from forensics.shown import visible
 
@@ -123,8 +123,7 @@ def _frame(rows: Any, columns: Sequence[str]) -> pl.DataFrame:
     elif isinstance(rows, Table):
         whole = rows.polars()
     else:
-        frame = nw.from_native(rows)
-        whole = (frame.collect() if isinstance(frame, nw.LazyFrame) else frame).to_polars()
+        whole = as_polars(eager(rows))
     return whole.select(columns or _ordered(whole.columns))
 
 
