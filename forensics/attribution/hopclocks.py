@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.attribution.moments import OTHER_CLOCK
 from forensics.columns import ensure
 from forensics.skew import ENOUGH
 
@@ -56,19 +57,22 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
 
 
 def _unsure(observed: pl.DataFrame) -> pl.Series:
-    """Return the hand-offs whose hold no record of the rank tells, or several tell otherwise.
+    """Return the hand-offs whose hold no record of the rank tells, or several of several holds.
 
-    Tries under one id without a number of their own are one hand-off, each with a hold.
+    Tries under one id without a number of their own are one hand-off, each with a hold. One file
+    tells of a hold once; another that tells of it as well may round its times otherwise.
     """
-    rows = ensure(observed, list(_HOLDS)).select("handoff", "hop", *_HOLDS)
+    rows = ensure(observed, list(_HOLDS)).select("handoff", "hop", "file", *_HOLDS)
     other = pl.col("hop").is_in(_OTHERS)
     found = [rows["handoff"].clear()]
     for name in _HOLDS:
-        told = rows.select("handoff", "hop", name).drop_nulls(name)
+        told = rows.select("handoff", "hop", "file", at=name).drop_nulls("at")
         own = told.filter(~other)
         found.append(told.filter(other).join(own, on="handoff", how="anti")["handoff"])
-        again = own.filter(own["handoff"].is_duplicated()).unique()
-        found.append(again.filter(again.select("handoff", "hop").is_duplicated())["handoff"])
+        again = own.filter(own["handoff"].is_duplicated())
+        twice = again.select("handoff", "hop", "file").is_duplicated()
+        apart = pl.col("at").max() - pl.col("at").min() > OTHER_CLOCK
+        found += [again.filter(twice)["handoff"], again.filter(apart.over("handoff"))["handoff"]]
     return pl.concat(found).unique()
 
 

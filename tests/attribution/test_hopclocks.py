@@ -1,9 +1,11 @@
 """Whose clock told when a request ran: no source is lost because another hop's is off."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+import forensics
 from tests.attribution.made import DAY, POOL, hold, read, reasons, tiers
 
 READ = datetime.fromisoformat(f"{DAY}02:00:00.5+00:00")
@@ -52,6 +54,15 @@ def test_a_hold_that_only_the_gateway_logged_is_by_the_clock_of_that(tmp_path):
     case = read(tmp_path, POOL, *WRITERS, READER, held)
     assert reasons(case) == {"holds_not_logged"}
     assert tiers(case) == EVERYONE | {"of-odd": "possible"}
+
+
+def test_two_logs_of_one_hold_may_round_its_times_otherwise(tmp_path):
+    rough = {n: f"{DAY}01:00:0{at}.501Z" for at, n in enumerate(("reserved_at", "released_at"))}
+    again = WRITERS[0] | rough | {"hop": "decode"}
+    (tmp_path / "more.ndjson").write_text(json.dumps(again) + "\n")
+    rows = "".join(json.dumps(row | {"hop": "decode"}) + "\n" for row in (*WRITERS, READER))
+    (tmp_path / "d1.ndjson").write_text(json.dumps(POOL) + "\n" + rows)
+    assert reasons(forensics.read_logs(tmp_path)) == set()
 
 
 @pytest.mark.parametrize("rooms", [(None, None), ("11", "12")], ids=["none", "numbered"])
