@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import distributed
@@ -20,6 +21,7 @@ from forensics.runners import ShardError
 from forensics.runners.dask import Dask
 from forensics.runners.here import Here
 from forensics.runners.pool import Pool
+from forensics.runners.threads import Threads
 
 MODULES = str(Path(__file__).parent / "_data" / "modules")
 
@@ -60,10 +62,10 @@ def dask(tmp_path_factory, **more: Any):
         yield client
 
 
-@pytest.fixture(params=["here", "pool", "dask"])
+@pytest.fixture(params=["here", "threads", "pool", "dask"])
 def runner(request):
-    if request.param == "here":
-        return Here()
+    if request.param in ("here", "threads"):
+        return Here() if request.param == "here" else Threads(2)
     return Pool(2) if request.param == "pool" else Dask(request.getfixturevalue("client"))
 
 
@@ -96,6 +98,15 @@ def test_a_worker_killed_in_the_middle_loses_nothing(kind, request, kit, tmp_pat
     names = ["a", "is killed once", "b"]
     states = runners.run(runner, kit.work, pieces(kit, tmp_path, *names))
     assert states == [f"{name} done" for name in names]
+
+
+def test_a_worker_that_comes_late_is_waited_for(tmp_path_factory, kit, tmp_path):
+    with dask(tmp_path_factory, n_workers=0, processes=False, dashboard_address=":0") as client:
+        late = Timer(0.5, client.cluster.scale, [1])
+        late.start()
+        states = runners.run(Dask(client), kit.work, pieces(kit, tmp_path, "a", "b"))
+        late.join()
+    assert states == ["a done", "b done"]
 
 
 def test_an_input_that_kills_each_process_is_named(kit, tmp_path):
@@ -182,6 +193,7 @@ import os, time
 from pathlib import Path
 from forensics import runners
 from forensics.runners.pool import Pool
+from forensics.runners.threads import Threads
 
 class Piece:
     name, size = "piece", 1

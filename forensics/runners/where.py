@@ -11,6 +11,7 @@ from forensics.errors import UsageError
 from forensics.runners.here import Here
 from forensics.runners.memory import within
 from forensics.runners.pool import Pool, available_workers
+from forensics.runners.threads import Threads
 from forensics.runners.work import Runner
 
 PARALLEL_FROM = 256 << 20
@@ -22,7 +23,9 @@ PATIENCE = "20s"
 _asked: list[Runner | None] = [None]
 
 
-def choose(workers: int | None, size: int, shards: int, *, movable: bool) -> Runner:
+def choose(
+    workers: int | None, size: int, shards: int, *, movable: bool, native: bool = False
+) -> Runner:
     """Return where to work.
 
     Args:
@@ -30,11 +33,15 @@ def choose(workers: int | None, size: int, shards: int, *, movable: bool) -> Run
         size: bytes to read.
         shards: how many pieces they are in.
         movable: another process can read them: none is the standard input of this one.
+        native: the work leaves the interpreter almost all of the time, so that threads do.
     """
     if not movable or not shards:
         return Here()
     if workers is None and _asked[0] is not None:
         return _asked[0]
+    if native:
+        threads = min(within(workers or available_workers()), shards)
+        return Threads(threads) if threads > 1 else Here()
     if workers is None:
         workers = available_workers() if size >= PARALLEL_FROM else 1
     return Pool(workers) if min(within(workers), shards) > 1 else Here()

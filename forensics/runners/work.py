@@ -9,6 +9,7 @@ called in place of it where the shard is, and hands back what may be said.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -135,9 +136,20 @@ def run(
         safely: Safely[WorkT, StateT] = Safely(stage)
         told = _told(shards, progress)
     else:
-        safely, told = Safely(partial(stage, progress=progress)), _nothing
+        safely, told = Safely(partial(stage, progress=_one_at_a_time(progress))), _nothing
     states = runner.map(safely, shards, told)
     return [_state(state, shard) for state, shard in zip(states, shards, strict=True)]
+
+
+def _one_at_a_time(progress: Callable[[int, int], None]) -> Callable[[int, int], None]:
+    """Return a function that tells progress from any thread, never from two at a time."""
+    lock = threading.Lock()
+
+    def told(read: int, records: int) -> None:
+        with lock:
+            progress(read, records)
+
+    return told
 
 
 def _told(shards: Sequence[Work], progress: Callable[[int, int], None]) -> Callable[[int], None]:

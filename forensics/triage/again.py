@@ -54,7 +54,7 @@ def look_again(again: Again, progress: Progress = nothing) -> Found:
     progress(shard.size, rows.height)
     kept = keep(shard, data, rows, moved)
     rest = left(shard, rows, first & ~moved) if shard.basis is not None else None
-    return Found(counts.count(rows.filter(moved)), kept, left=rest)
+    return Found(counts.count(rows, moved), kept, left=rest)
 
 
 def _wanted(rows: pl.DataFrame, again: Again) -> pl.Series:

@@ -30,11 +30,10 @@ def keyed(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(COMPLETE, _HOUR)
 
 
-def count(quiet: pl.DataFrame) -> pl.DataFrame:
-    """Return the counts of some quiet rows."""
-    rows = quiet.select(
-        "prefill_node", COMPLETE, _HOUR, "received_at", PROMPT.alias("prompt"), PAGE
-    )
+def count(rows: pl.DataFrame, quiet: pl.Series) -> pl.DataFrame:
+    """Return the counts of the quiet ones among some rows."""
+    asked = "prefill_node", COMPLETE, _HOUR, "received_at", PROMPT.alias("prompt"), PAGE
+    rows = rows.select(asked).filter(quiet)  # of few columns, and not of the identifiers
     found = rows.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias("rows"),
         first_at=pl.col("received_at").min(),

@@ -121,7 +121,8 @@ def scope(
         epochs = capacity.build(reading.capacity, _clocks(asked), asked.incident).epochs
         floors = Floors.of(epochs, asked.incident)
         shards = list(_shards(asked, folder, floors, times=times))
-        runner = runners.choose(workers, sum(s.size for s in shards), len(shards), movable=True)
+        size = sum(shard.read for shard in shards)
+        runner = runners.choose(workers, size, len(shards), movable=True, native=True)
         seen = runners.run(runner, look, shards, progress)
         found = [item.found for item in seen]
         if any(item.odd for item in found):

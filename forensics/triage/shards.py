@@ -57,6 +57,11 @@ class Shard:
         """Bytes of the partitions."""
         return sum(item.bytes for item in self.files)
 
+    @property
+    def read(self) -> int:
+        """Bytes that are read of it at first: of the partitions, or of their state."""
+        return self.size if self.state is None else self.state.bytes
+
     def data(self) -> list[bytes]:
         """Return the bytes of the partitions, held against their hashes."""
         return [checked(self.set, item.name, item.sha256) for item in self.files]
@@ -105,7 +110,7 @@ def look(shard: Shard, progress: Progress = nothing) -> Found:
     made = shard.scratch / token_hex(8)
     ids = tuple(Stored.write(made.with_suffix(f".{n}"), hashes(rows[n])) for n in IDS)
     found = Found(
-        counts.count(rows.filter(quiet)),
+        counts.count(rows, quiet),
         keep(shard, data, rows, ~quiet),
         ids,
         left(shard, rows, quiet) if shard.basis is not None else None,

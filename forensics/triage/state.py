@@ -104,7 +104,7 @@ def encode(files: Iterable[Rows], rows: pl.DataFrame, table: Table) -> bytes:
         files=tuple((item.name, item.sha256) for item in files),
         least=least,
         odd=int(rows.select(ODD.sum()).item()),
-        counts=parquet_bytes(counts.merged([counts.count(rows.filter(quiet))]), _COUNTS),
+        counts=parquet_bytes(counts.merged([counts.count(rows, quiet)]), _COUNTS),
         kept=parquet_bytes(completed(rows.filter(~quiet), table), table),
         ids=tuple(map(len, ids)),
     )
