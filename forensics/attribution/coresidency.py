@@ -21,8 +21,6 @@ from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING
 from forensics.schema import AFFECTED_TIERS
 
-SECOND = 1_000_000
-
 
 def residence(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
     """Return who ran on one side, from which start on, and when it may have taken pages.
@@ -76,7 +74,7 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
     if not read.height:
         yield _nobody(read)
         return
-    read = read.with_columns(until=_until("read"))
+    read = read.with_columns(until=moments.until("read"))
     astray = every.filter(pl.col("node").is_null() & pl.col("may_have_run"))
     here, everywhere = _Begun.of(placed, ["node"]), _Begun.of(astray, [])
     same, starts = ranks.beside(placed["node"]), anywhere.starts(placed)
@@ -140,12 +138,6 @@ def _nobody(read: pl.DataFrame) -> pl.DataFrame:
     ).clear()
 
 
-def _until(name: str) -> pl.Expr:
-    """Return the last stamp that may still be of a moment before the read."""
-    fine = pl.col("own_clock") & (pl.col(name) % SECOND != 0)
-    return pl.col(name) + pl.when(fine).then(0).otherwise(SECOND - 1)
-
-
 def _last(read: pl.DataFrame, begun: _Begun, same: pl.DataFrame) -> pl.DataFrame:
     """Return when each tenant may have begun last before each read, since the rank's start."""
     asked = read.select("_row", "node", "since", "until", "read")
@@ -166,7 +158,9 @@ def _last(read: pl.DataFrame, begun: _Begun, same: pl.DataFrame) -> pl.DataFrame
 def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
     """Count each tenant's requests that ran on a rank before its last affected response."""
     every = residence(requests)
-    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS)).with_columns(until=_until("last"))
+    read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS)).with_columns(
+        until=moments.until("last")
+    )
     latest = read["until"].max()
     placed = every.filter(pl.col("node").is_not_null())
     asked = anywhere.on_every_rank(read, anywhere.starts(placed))

@@ -7,6 +7,7 @@ back, tokens generated. Requests without these held nothing, or their rank is no
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -21,6 +22,8 @@ ONE_OR_ALL = -2
 
 STEPS = (1_000_000, 1_000)
 """Microseconds of a second and of a millisecond: what stamps are rounded down to."""
+_TIMES_FINER = 1_000
+"""Of so many stamps of the next finer step, chance makes one whole."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,12 @@ class Holds:
         """Microseconds by which each hold may have been taken, and given back, after its stamp.
 
         Stamps of a rank may come from several logs: one hold of which both are whole is coarse by
-        itself, which in a finer log is a chance of one in a million.
+        itself, which in a finer log is a chance of one in a million. So is a single stamp, where
+        there are more of its kind than chance makes.
         """
         whole = [_whole(self.reserved, step) & _whole(self.released, step) for step in STEPS]
         own = np.select(whole, STEPS, 1)
-        taken, given = (np.maximum(own, resolution(t)) for t in (self.reserved, self.released))
+        taken, given = (np.maximum(own, _coarse(t)) for t in (self.reserved, self.released))
         return taken, given
 
     @property
@@ -84,6 +88,23 @@ class Holds:
 def resolution(times: Ints) -> int:
     """Return how coarse times are, microseconds: a second, a millisecond, or one."""
     return next((step for step in STEPS if len(times) and _whole(times, step).all()), 1)
+
+
+def _coarse(times: Ints) -> Ints:
+    """Return how coarse each time is, microseconds: all may be, or some among finer ones."""
+    every: Ints = np.full(len(times), resolution(times))
+    among = np.ones(len(times), dtype=np.bool_)
+    for step in reversed(STEPS):
+        whole = among & _whole(times, step)
+        if _too_many(int(whole.sum()), int(among.sum()) / _TIMES_FINER):
+            every[whole] = np.maximum(every[whole], step)
+        among = whole
+    return every
+
+
+def _too_many(found: int, likely: float) -> bool:
+    """Say whether so many are more than chance, or so few likely that any is not worth the risk."""
+    return found > (likely + 3 * math.sqrt(likely) if likely >= 1 else 0)
 
 
 def _whole(times: Ints, step: int) -> npt.NDArray[np.bool_]:

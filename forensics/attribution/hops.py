@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from forensics.attribution.coresidency import SECOND
 from forensics.attribution.holds import Ints
+from forensics.attribution.moments import SECOND
 
 _SLACK: Final = 2 * SECOND
 """Microseconds by which both bounds together may be off: each is of two stamps in whole seconds."""

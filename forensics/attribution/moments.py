@@ -13,9 +13,11 @@ from collections.abc import Collection
 
 import polars as pl
 
+from forensics.attribution.holds import STEPS
 from forensics.boots import BEGINNING, END
 
-OTHER_CLOCK = 1_000_000
+SECOND, MILLISECOND = STEPS
+OTHER_CLOCK = SECOND
 """Microseconds by which a stamp of another clock may be off beside what was measured."""
 _SLACK = 2 * OTHER_CLOCK
 """Stamps of two clocks, one of them in whole seconds, may be so far apart."""
@@ -61,6 +63,18 @@ def _off(columns: Collection[str], measured: str) -> pl.Expr:
     """Return by how much the clock of another hop may be off, microseconds."""
     off = pl.lit(OTHER_CLOCK, dtype=pl.Int64)
     return off + pl.col(measured) if measured in columns else off
+
+
+def until(name: str) -> pl.Expr:
+    """Return the last stamp that may still be of a moment before a read, of :func:`last`.
+
+    Args:
+        name: column of the read's own stamp, beside ``own_clock``: see :func:`sure`.
+    """
+    own, stamp = pl.col("own_clock"), pl.col(name)
+    by_second = ~own | (stamp % SECOND == 0)
+    coarse = pl.when(by_second).then(SECOND).when(stamp % MILLISECOND == 0).then(MILLISECOND)
+    return stamp + coarse.otherwise(1) - 1
 
 
 def hold_unsure(columns: Collection[str]) -> pl.Expr:

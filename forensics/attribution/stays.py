@@ -39,6 +39,7 @@ _SETTINGS = (
 _HELD = (
     *("_row", "request_id", "tenant_id", "tier", "prompt_tokens", "decode_node", "since"),
     *("first", "last", "received_at", "handed_off_at", "may_have_held", "hold_unsure"),
+    "own_clock",
 )
 """Of a request, besides what is needed: a stay keeps no other column of it."""
 
@@ -103,6 +104,7 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         last=moments.last(rows.columns),
         may_have_held=_may_have_held(),
         hold_unsure=moments.hold_unsure(rows.columns),
+        own_clock=moments.sure(rows.columns),
     )
     rows = rows.select(*_HELD, *_NEEDED).drop_nulls("decode_node")
     affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
@@ -195,10 +197,13 @@ def _describe(stay: Stay, facts: dict[str, Any]) -> None:
 
 
 def _hold(stay: Stay, checks: pl.DataFrame) -> None:
-    """Note what was held up to the last read, and what about it cannot be true."""
+    """Note what was held up to the last read, and what about it cannot be true.
+
+    The stamp of the read may be in whole seconds among finer ones.
+    """
     if not stay.page_tokens:
         return
-    until = stay.last_read
+    until = int(stay.affected.select(moments.until("last").max()).item())
     rows = _sized(stay, checks)
     needed = ("reserved_at", "released_at", "pages", "prompt", "completion_tokens")
     unknown = pl.any_horizontal(pl.col(name).is_null() for name in needed)

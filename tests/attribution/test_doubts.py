@@ -203,6 +203,33 @@ def test_a_hold_in_whole_seconds_is_coarse_among_finer_ones():
     assert 0 < sum(one < other for one, other in zip(before, after, strict=True)) < 20
 
 
+def test_a_stamp_in_whole_seconds_is_coarse_though_the_other_of_its_hold_is_not():
+    """Of a thousand in milliseconds chance makes one whole: twenty are of another log."""
+    taken = np.arange(1_000) * 2_001_000 + 7_000
+    taken[::50] = taken[::50] // 1_000_000 * 1_000_000
+    columns = dict.fromkeys(("row", "pages", "prompt", "tokens", "written", "prefill"), taken)
+    holds = Holds(page_tokens=1, reserved=taken, released=taken + 1_234_000, **columns)
+    assert (holds.coarse[0][::50] == 1_000_000).all()
+    assert (np.delete(holds.coarse[0], np.s_[::50]) == 1_000).mean() > 0.99
+    assert (holds.coarse[1] == 1_000).mean() > 0.99
+
+
+def test_a_read_in_whole_seconds_may_be_after_a_hold_of_its_second(read):
+    """Whether others took pages before the read or after is open, so they are in the order."""
+    ties = [hold(f"k{n}", "02:00", 2) for n in range(3)]
+    rough = {n: f"{DAY}02:00:0{at}Z" for at, n in enumerate(("reserved_at", "released_at"))}
+    case = read(POOL, *WRITERS, *ties, hold("x", "02:00", 3, transferred_pages=1, **rough))
+    (stay,) = case.analysis.attribution.stays
+    assert len(stay.holds) == len(WRITERS) + len(ties) + 1
+
+
+def test_a_read_in_milliseconds_may_be_after_what_ran_within_its_own(read):
+    at = {"received_at": f"{DAY}02:00:00.512900Z", "reserved_at": f"{DAY}02:00:00.512900Z"}
+    rough = dict.fromkeys(at, f"{DAY}02:00:00.512Z")
+    case = read(POOL, *WRITERS, hold("k", "02:00", **at), READER | rough)
+    assert "of-k" in tiers(case)
+
+
 def test_a_hold_before_the_start_may_be_of_the_engine_before(read):
     old = hold("old", "01:29", 8)
     old |= {name: f"{DAY}01:29:5{n}.{n}Z" for n, name in ((8, "received_at"), (9, "released_at"))}
