@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import polars as pl
 
 from forensics.sources.context import Context
-from forensics.sources.parsed import Parsed
+from forensics.sources.parsed import Parsed, Unread
 
 OTHER = "other line"
 BLANK = "blank line"
 ASKED = "record of a request, in no known format"
 """Of another program, with the fields of a request: it would count, and is not read."""
+_REPLACED = "\ufffd"
 _SPREAD = r'(?i)^\s*"(?:[\w.-]*(?:prompt|input|completion|output)_?tokens)"\s*:\s*[0-9]'
 """A count of tokens in a record that is spread over lines."""
 
@@ -31,6 +32,7 @@ def count(rows: pl.DataFrame, context: Context, parsed: Parsed, kind: str = OTHE
     if blank.any():
         parsed.ignored[BLANK] += int(blank.sum())
         rows = rows.filter(~blank)
+    rows = _whole(rows, parsed)
     others = rows.filter(~pl.col("known")) if "known" in rows.columns else rows
     found = context.foreign(others["body"], others["line"]) if context.foreign else []
     parsed.unread += found
@@ -39,6 +41,16 @@ def count(rows: pl.DataFrame, context: Context, parsed: Parsed, kind: str = OTHE
     held = len({one.line for one in found})
     parsed.read += len(found) - held  # a line may hold several records
     parsed.ignored[kind] += rows.height - held
+
+
+def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Leave out lines of the format's own with damaged bytes: what they said cannot be told."""
+    if "known" not in rows.columns or not rows["body"].str.contains(_REPLACED, literal=True).any():
+        return rows
+    damaged = rows["known"] & rows["body"].str.contains(_REPLACED, literal=True)
+    lines = rows.filter(damaged)["line"]
+    parsed.unread += [Unread(line, None, "invalid UTF-8") for line in lines]
+    return rows.filter(~damaged)
 
 
 def count_lines(

@@ -519,7 +519,9 @@ def test_a_record_that_was_cut_off_hides_nothing(log):
 
 def test_a_line_without_a_prefix_is_no_record(log):
     seen = log(late("chatcmpl-CANARY").split("] ", 1)[1], f"he wrote: {late('CANARY-2')}")
-    assert seen.facts.ignored == {"other line": 2}
+    assert seen.facts.ignored == {"other line": 1}
+    assert dict(seen.reasons) == {"log line behind other text": 1}
+    assert seen.rows.is_empty()
 
 
 def test_a_word_before_the_prefix_is_the_operators(log):

@@ -16,7 +16,7 @@ from forensics.sources import otherlines
 from forensics.sources.context import Context
 from forensics.sources.lineids import fit_ids
 from forensics.sources.parsed import Parsed, Unread
-from forensics.sources.vllm import doubt
+from forensics.sources.vllm import doubt, prefix
 from forensics.sources.vllm.message import Message, Rows
 from forensics.sources.vllm.messages import MESSAGES
 from forensics.sources.vllm.year import NO_YEAR
@@ -90,12 +90,29 @@ _STAMPED = r"^\s+(?:\([^()]{1,60}\) )?[A-Z]{4,8} \d\d-\d\d \d\d:\d\d:\d\d "
 """Begin of a line of the log that something moved to the right: no traceback has it."""
 
 
+_READ = [text for message in MESSAGES if message.build is not None for text in message.literals]
+_GLUED = rf"\S.*{prefix.STAMP}\] (?:{'|'.join(map(re.escape, sorted(_READ)))})"
+"""A line of which something would be taken, behind one that lost its end, or a progress bar."""
+_CUT = rf"^{prefix.LEVEL} [0-9]{{2}}-[0-9]{{2}}[0-9: ]*(?:\[?[^\[\]\s]*)?$"
+_BEGUN = pl.Series(
+    sorted({text[:end] for text in _READ for end in range(2, len(text))}), dtype=pl.String
+)
+"""What is left of a message in a line that was cut off within it."""
+_ODD = {
+    "log line behind white space": pl.col("body").str.contains(_STAMPED),
+    "log line behind other text": ~pl.col("known") & pl.col("body").str.contains(_GLUED),
+    "line cut off": pl.when("known")
+    .then(pl.col("body").is_in(_BEGUN.implode()))
+    .otherwise(pl.col("body").str.contains(_CUT)),
+}
+
+
 def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
-    stamped = rows["body"].str.contains(_STAMPED)
-    if stamped.any():
-        lines = rows.filter(stamped)["line"]
-        parsed.unread += [Unread(line, None, "log line behind white space") for line in lines]
-        rows = rows.filter(~stamped)
+    for reason, is_odd in _ODD.items():
+        odd = rows.select(is_odd.fill_null(value=False)).to_series()
+        if odd.any():
+            parsed.unread += [Unread(line, None, reason) for line in rows.filter(odd)["line"]]
+            rows = rows.filter(~odd)
     otherlines.count(rows, context, parsed)
 
 

@@ -17,9 +17,11 @@ _PROCESS = (
     r"(?:\((?<proc>[A-Za-z][A-Za-z0-9_.-]{0,60})(?: rank=[0-9]{1,4})? pid=[0-9]{1,10}"
     r"(?:, ip=[^()]{1,64})?\) +)*"
 )
-_LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+LEVEL = r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)"
 _PLACE = r"\[?(?<file>[^\[\]\s:]{1,200}):[0-9]{1,6}"
-_STAMP = rf"{_LEVEL} (?<stamp>{MONTH_DAY}) {_PLACE}"
+STAMP = rf"{LEVEL} {MONTH_DAY} \[?[^\[\]\s:]{{1,200}}:[0-9]{{1,6}}"
+"""What every line has before its message, without the bracket behind it."""
+_STAMP = rf"{LEVEL} (?<stamp>{MONTH_DAY}) {_PLACE}"
 _USUAL = rf"^{_PROCESS}{_STAMP}$"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
 _DATED = rf"^{_PROCESS}\[(?<date>{_DAY})[,.](?<millis>[0-9]{{3}})$"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from forensics.sources.blocks import Block
+from forensics.sources.blocks import Block, with_line_feeds
 from forensics.sources.parsed import Reasons, Unread
 
 At = str | int | None
@@ -49,6 +50,21 @@ class Inners:
         self.found.append(inner)
         self.numbers.append(number)
 
+    def print_over(self) -> None:
+        """Leave of each line what stands behind its last carriage return, and count the rest.
+
+        A record stands behind a progress bar; what was printed over may have been one as well.
+        """
+        for at, (inner, number) in enumerate(zip(self.found, self.numbers, strict=True)):
+            *over, last = _parts(inner.line) if b"\r" in inner.line else [inner.line]
+            for part in over:
+                if _MAY.search(part):
+                    self.refuse(number, "record that another line was printed over")
+                else:
+                    self.ignore("line that another one was printed over")
+            if over:
+                self.found[at] = inner._replace(line=last)
+
     def refuse(self, number: int | None, reason: str) -> None:
         """Count a record that is unreadable."""
         self.read += 1
@@ -58,6 +74,18 @@ class Inners:
         """Count a record that is no line of a log."""
         self.read += 1
         self.ignored[kind] += 1
+
+
+_MAY = re.compile(rb"\d\d-\d\d[ T]\d\d:\d\d:\d\d|\{|\w=")
+"""What records hold, and no progress bar."""
+
+
+def _parts(line: bytes) -> list[bytes]:
+    """Return the lines of one text that carriage returns part; JSON has none within its texts."""
+    text = line.rstrip(b"\r\n")
+    if b"\r" not in text or b"\n" in text or text.startswith((b"{", b"[")):
+        return [line]
+    return list(filter(None, with_line_feeds(text).split(b"\n"))) or [line]
 
 
 class Whole(NamedTuple):

@@ -133,6 +133,7 @@ class Layer:
     def _account(
         self, found: Inners, times: pl.Series | None = None, block: Block | None = None
     ) -> Lines:
+        found.print_over()
         self.streams.update(inner.stream for inner in found.found)
         self.parsed.read += found.read
         self.parsed.ignored += found.ignored

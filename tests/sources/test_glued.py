@@ -1,0 +1,79 @@
+"""Lines that lost their begin, their end or a byte: read, or unreadable, never passed over."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from forensics.sources import blocks
+
+DATA = Path(__file__).parents[1] / "_data" / "sources"
+LOGS = ["vllm.log", "sglang.log", "plain.ndjson", "other/spans.jsonl"]
+ADDED = "INFO 02-03 04:00:00 [async_llm.py:316] Added request over-1."
+QUIET = "INFO 02-03 04:00:00 [loggers.py:111] Engine 000: nothing of use"
+BAR = "Capturing CUDA graphs: 100%|####| 35/35"
+
+
+def _rows(seen):
+    return seen.rows.drop("source_node", strict=False)
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("size", [blocks.READ_BYTES, 7])
+def test_carriage_returns_end_lines_as_line_feeds_do(read, monkeypatch, log, size):
+    data = (DATA / log).read_bytes()
+    alone = read(data, "a/x.log")
+    monkeypatch.setattr(blocks, "READ_BYTES", size)
+    for end in (b"\r", b"\r\n"):
+        seen = read(data.replace(b"\n", end), f"{len(end)}/x.log")
+        assert _rows(seen).equals(_rows(alone))
+        assert seen.facts.read == alone.facts.read
+        assert seen.facts.ignored == alone.facts.ignored
+
+
+def test_parquet_is_no_text(read, tmp_path):
+    path = tmp_path / "x.parquet"
+    ids = [f"r\r{at}" if at == 3 else f"r-{at}" for at in range(9)]
+    pl.DataFrame({"request_id": ids, "prompt_tokens": range(9)}).write_parquet(
+        path, compression="uncompressed"
+    )
+    assert read(path.read_bytes(), "x.parquet").facts.kept == 9
+
+
+def test_a_record_behind_a_progress_bar_is_read(read):
+    seen = read(f"{QUIET}\n{BAR}\r{BAR}\r{ADDED}\n", "node.log")
+    assert seen.column("request_id") == ["over-1"]
+    lines = [QUIET, f"{BAR}\r{ADDED}"]
+    docker = [{"log": f"{x}\n", "stream": "stderr", "time": "2026-02-03T04:00:00Z"} for x in lines]
+    seen = read("\n".join(map(json.dumps, docker)), "node.log")
+    assert seen.column("request_id") == ["over-1"]
+    assert seen.column("line") == [2]
+
+
+@pytest.mark.parametrize("before", ["\0" * 4096, f"{BAR} ", QUIET[:30], "x" * 300 + " "])
+def test_a_record_behind_other_text_in_its_line_is_unreadable(read, before):
+    seen = read(f"{QUIET}\n{before}{ADDED}\n{QUIET}\n", "node.log")
+    assert [one.line for one in seen.facts.unread] == [2]
+
+
+@pytest.mark.parametrize("left", [10, 21, 30, 37, 43, 50])
+def test_a_last_line_that_was_cut_off_is_unreadable(read, left):
+    seen = read(f"{QUIET}\n{ADDED[:left]}", "node.log")
+    assert [(one.line, one.reason) for one in seen.facts.unread] == [(2, "line cut off")]
+
+
+@pytest.mark.parametrize(
+    "line", [ADDED.replace("Added", "Add\udcffd"), "[2026-02-03 04:00:00] Prefi\udcff batch, #new"]
+)
+def test_a_line_of_the_engine_with_a_damaged_byte_is_unreadable(read, line):
+    own = QUIET if "Add" in line else "[2026-02-03 04:00:00] The server is fired up"
+    text = f"{own} and ready to roll!\n{line}\n"
+    seen = read(text.encode("utf-8", "surrogateescape"), "node.log")
+    assert [(one.line, one.reason) for one in seen.facts.unread] == [(2, "invalid UTF-8")]
+
+
+def test_what_other_programs_print_stays_other_lines(read):
+    lines = [BAR, "ERROR", "INFO: started", "  INFO 02-03", "caf\u00e9 \ufffd", f'quoted "{QUIET}"']
+    seen = read("\n".join([QUIET, *lines]), "node.log")
+    assert not seen.facts.unread
