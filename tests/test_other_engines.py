@@ -7,6 +7,7 @@ and one with 503 (10). Each source tells a part of it, under ids of its own wher
 
 import csv
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import polars as pl
@@ -114,6 +115,26 @@ def test_together_with_a_logged_pool_they_find_them_all(rows: Read, names: tuple
     unsaid = found.filter(pl.col("i").is_in(OVERSIZE) & (pl.col("tier") == "ruled_out"))
     assert unsaid.height == 0
     assert "possible" not in tiers(found, *BOUNDARY)
+
+
+SOURCES = (*REQUESTS, GATEWAY, PREFILL)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("size", range(1, len(SOURCES) + 1))
+@pytest.mark.parametrize("pool", ["", POOL], ids=["no pool", "declared"])
+def test_no_combination_of_sources_clears_them_or_takes_a_refusal_for_an_answer(
+    rows: Read, size: int, pool: str
+) -> None:
+    for names in combinations(SOURCES, size):
+        found = rows(*names, incident=DAY + pool)
+        over = found.filter(pl.col("i").is_in(OVERSIZE))
+        assert "ruled_out" not in set(over["tier"]), names
+        told = over.filter(pl.col("prompt_tokens").is_not_null() & pl.lit(bool(pool)))
+        assert set(told["tier"]) <= {"probable", "possible"}, names
+        assert "probable" not in tiers(found, *BOUNDARY), names
+        refused = found.filter(pl.col("i").is_in(REFUSED))
+        assert "delivered" not in set(refused["rung"]), names
 
 
 @pytest.mark.few(3)
