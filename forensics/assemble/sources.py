@@ -9,7 +9,7 @@ import polars as pl
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.attribution.reasons import REASONS
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.direction import receives
 from forensics.exposure import stamp
 from forensics.schema import AFFECTED_TIERS

@@ -11,7 +11,7 @@ from forensics.activity import HOUR
 from forensics.attribution.coresidency import residence
 from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.columns import ensure

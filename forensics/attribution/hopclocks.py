@@ -78,7 +78,7 @@ def _unsure(observed: pl.DataFrame) -> pl.Series:
 
 def _margin(rows: pl.DataFrame, node: str, table: pl.DataFrame, name: str) -> pl.Series:
     """Return the margin of each row's server; of a rank that is not known, that of any."""
-    most = int(table[name].max() or 0)  # type: ignore[call-overload]
+    most = int(table[name].max() or 0)  # type: ignore[arg-type]
     known = dict(table.select("server", name).iter_rows())
     server = pl.col(node).str.replace(_SERVER, "")
     of_server = server.replace_strict(

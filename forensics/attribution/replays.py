@@ -11,7 +11,7 @@ from forensics.attribution import allocators
 from forensics.attribution.allocators.base import NOBODY, Found, Reads
 from forensics.attribution.holds import UNKNOWN, Holds, Ints
 from forensics.attribution.orders import Orders
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.runners import available_workers
 from forensics.runners.pool import Pool
 

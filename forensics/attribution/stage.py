@@ -24,7 +24,7 @@ from forensics.attribution import (
 from forensics.attribution.gaps import Lost
 from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.starts import TOLERANCE, Starts
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.attribution.widening import widened
 from forensics.capacity import Capacity
 from forensics.direction import UNDELIVERED, flagged

@@ -18,7 +18,7 @@ import polars as pl
 from forensics import schema
 from forensics.activity import HOUR
 from forensics.attribution.holds import Holds, Ints
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.capacity import server_of
 from forensics.clock import Clocks
 

@@ -8,7 +8,7 @@ from forensics.attribution import pairing, together
 from forensics.attribution.coresidency import residence
 from forensics.attribution.gaps import Lost
 from forensics.attribution.pairing import PAIR_COLUMNS
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.boots import BEGINNING
 from forensics.schema import AFFECTED_TIERS
 

@@ -11,7 +11,7 @@ import forensics
 from forensics.attribution import usage
 from forensics.attribution.holds import Holds
 from forensics.attribution.orders import RELEASE, RESERVE, Orders
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.clock import Clocks
 from tests.attribution import made
 from tests.attribution.made import DAY, reasons, tiers

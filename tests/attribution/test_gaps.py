@@ -5,7 +5,7 @@ import pytest
 
 from forensics.attribution.gaps import Lost
 from forensics.attribution.silences import Silences
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 
 READ = pl.DataFrame({"tier": ["possible"], "last": [20_000_000_000]})
 NOBODY = pl.DataFrame(schema={"first": pl.Int64, "last": pl.Int64, "server": pl.String})

@@ -5,7 +5,7 @@ import pytest
 
 from forensics.attribution import coresidency, gaps, lookback, pairing, together, widening
 from forensics.attribution.silences import Silences
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.boots import BEGINNING
 from forensics.recipients import sources
 

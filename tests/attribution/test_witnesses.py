@@ -6,7 +6,7 @@ import pytest
 
 from forensics.attribution import hops, usage
 from forensics.attribution.holds import Holds
-from forensics.attribution.stays import Stay
+from forensics.attribution.stay import Stay
 from forensics.clock import Clocks
 
 SECOND = 1_000_000

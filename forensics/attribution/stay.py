@@ -1,0 +1,56 @@
+"""A stay: one decode rank from a start to the next, as the logs tell of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from forensics.attribution.holds import Holds, Ints
+from forensics.schema import AFFECTED_TIERS
+
+
+@dataclass
+class Stay:
+    """One rank from a start to the next: what the logs say of it, and why it is not replayed.
+
+    ``rows`` are its requests, ``holds`` what they held, ``readers`` which of these read pages
+    that they had not written. ``stated`` names what the incident alone tells of engine and pool.
+    """
+
+    node: str
+    since: int
+    rows: pl.DataFrame
+    pool_pages: int = 0
+    page_tokens: int = 0
+    allocator: str | None = None
+    reasons: set[str] = field(default_factory=set)
+    holds: Holds | None = None
+    hours: int = 0
+    hours_fitting: int = 0
+    replays: int = 0
+    stated: tuple[str, ...] = ()
+
+    @cached_property
+    def affected(self) -> pl.DataFrame:
+        """Its rows of affected responses."""
+        return self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+
+    @property
+    def readers(self) -> Ints:
+        """Numbers of the holds of affected responses."""
+        if self.holds is None:
+            return np.zeros(0, dtype=np.int64)
+        return np.flatnonzero(np.isin(self.holds.row, self.affected["_row"].to_numpy()))
+
+    @property
+    def responses(self) -> int:
+        """Affected responses of the rank."""
+        return self.affected.height
+
+    @property
+    def last_read(self) -> int:
+        """When the last affected response took its pages, at the latest."""
+        return int(self.affected["last"].max())  # type: ignore[arg-type]
