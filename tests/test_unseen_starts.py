@@ -138,3 +138,32 @@ def test_a_request_of_an_unknown_server_may_be_of_the_one_with_the_hole(case_of:
         for row in nameless
     ]  # fmt: skip
     assert long_ones(case_of(*nameless)) == [("not_assessable", "start_unseen")]
+
+
+def ranked(rows: list[Row]) -> list[Row]:
+    """The same as of two ranks of one server: the first has what p1 has, the second that of p2."""
+    ranks = {"p1": "p/dp0", "p2": "p/dp1"}
+    names = ("node", "prefill_node")
+    return [row | {n: ranks[row[n]] for n in names if row.get(n) in ranks} for row in rows]
+
+
+def test_a_rank_that_writes_on_does_not_show_that_another_did_not_start(case_of: CaseOf) -> None:
+    """The log of the second rank ends for an hour, in which it starts with a smaller pool."""
+    rows = [*FIRST, pool(SMALL, "2026-03-02T09:10:00Z", "p2"), *traffic(), *traffic("p2")]
+    case = case_of(*ranked(without(rows, "09", "p2")))
+    assert long_ones(case, node="p2") == [("not_assessable", "start_unseen")]
+    assert long_ones(case) == [("ruled_out", "below_limit")]
+    told = pool(LARGE, "2026-03-02T09:59:00Z")
+    case = case_of(*ranked([*without(rows, "09", "p2"), told]))
+    assert long_ones(case, node="p2") == [("not_assessable", "start_unseen")]
+
+
+def test_a_rank_whose_log_ends_early_lacks_what_others_prove_of_it(case_of: CaseOf) -> None:
+    """Whatever the other ranks of its server have since."""
+    rows = [*FIRST, *traffic(), *traffic("p2")]
+    for hour in ("09", "10"):
+        rows = without(rows, hour, "p2")
+    table = case_of(*ranked(rows)).requests.polars()
+    lost = (pl.col("received_at").dt.hour() >= 9) & pl.col("request_id").str.starts_with("p2")
+    assert set(table.filter(lost)["tier"]) == {"not_assessable"}
+    assert "ruled_out" in set(table.filter(~lost)["tier"])

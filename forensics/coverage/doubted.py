@@ -1,0 +1,126 @@
+"""When the limit of a rank of prefill is not known: in silences with losses, and after them.
+
+Ranks count one by one, in whatever files their lines are: that one writes on does not show that
+another did not start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from forensics.activity import HOUR
+from forensics.boots import BEGINNING, END
+from forensics.capacity import Capacity, server_of
+from forensics.columns import ensure
+from forensics.coverage.alive import MARGIN, MINUTE, server
+from forensics.requests import JOINED
+
+START = 2 * MINUTE
+"""The shortest silence (µs) in which a server that served before may serve again from a start."""
+SPANS: dict[str, pl.DataType] = {
+    "prefill_node": pl.String(),
+    "begin": pl.Int64(),
+    "until": pl.Int64(),
+    "silent": pl.Boolean(),
+}
+"""Rank, from when until when (µs), and whether it was silent: what it wrote shows the rest."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """What is known of the logs of prefill.
+
+    Attributes:
+        capacity: epochs, when pools were told, and what the incident alone states.
+        lacking: requests that logs lack, of :class:`forensics.coverage.holes.Holes`.
+        observed: records with ``handoff``, ``hop`` and ``received_at``.
+        worked: of :func:`forensics.activity.hourly`.
+    """
+
+    capacity: Capacity
+    lacking: pl.DataFrame
+    observed: pl.DataFrame
+    worked: pl.DataFrame
+
+
+def spans(logged: Logged) -> pl.DataFrame:
+    """Return :data:`SPANS`, none of a rank within another of it."""
+    lost = logged.lacking.filter(pl.col("hop") == "prefill")
+    found = list(_spans(lost, logged)) if lost.height else []
+    return pl.DataFrame(found, schema=SPANS, orient="row")
+
+
+def _spans(lost: pl.DataFrame, logged: Logged) -> Iterator[tuple[str, int, int, bool]]:
+    told, cells = _told(logged.capacity), _cells(logged)
+    for node in writers(logged):
+        missing = lost.filter(_of(node) | pl.col("node").is_null())["at"].sort()
+        moments = told.filter(_of(node))["at"].unique().sort()
+        own = cells.filter(pl.col("node") == node).select("begin", "end")
+        own = pl.concat([own, moments.to_frame("begin").with_columns(end=pl.col("begin") + 1)])
+        holes = _holes(own.sort("begin", "end"), missing)
+        yield from ((node, *span) for span in _after(holes, moments.to_list()))
+
+
+def _of(node: str) -> pl.Expr:
+    """Say what is of a rank: under its own name, or that of its server; or the other way round."""
+    whole = server_of(node)
+    return server("node") == node if node == whole else pl.col("node").is_in([node, whole])
+
+
+def writers(logged: Logged) -> list[str]:
+    """Return the ranks with lines of their own, and servers of which a log tells a start alone."""
+    wrote = set(_cells(logged)["node"])
+    servers = {server_of(node) for node in wrote}
+    told = {node for node in _told(logged.capacity)["node"] if server_of(node) not in servers}
+    return sorted(wrote | told)
+
+
+def _cells(logged: Logged) -> pl.DataFrame:
+    """Return the minutes in which each rank wrote: ``node``, ``begin`` and ``end`` (µs).
+
+    Of a rank that logs no requests the hours in which it ran batches stand for them.
+    """
+    rows = logged.observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
+    minute = pl.col("received_at") // MINUTE * MINUTE
+    rows = ensure(rows, ["prefill_node"])
+    wrote = rows.select(node="prefill_node", begin=minute, end=minute + MINUTE)
+    wrote = wrote.drop_nulls().unique()
+    ran = logged.worked.filter(pl.col("hop") == "prefill").drop_nulls("node")
+    ran = ran.select("node", begin="hour", end=pl.col("hour") + HOUR)
+    return pl.concat([wrote, ran.join(wrote, on="node", how="anti")])
+
+
+def _told(capacity: Capacity) -> pl.DataFrame:
+    """Return when logs told a pool or a start of a rank of prefill, or of its server."""
+    epochs = capacity.epochs.filter(
+        (pl.col("role").is_null() | (pl.col("role") == "prefill"))
+        & (pl.col("effective_at") != BEGINNING)
+    )
+    every = pl.concat([epochs.select("node", at="effective_at"), capacity.told])
+    return every.drop_nulls().unique()
+
+
+def _holes(cells: pl.DataFrame, lost: pl.Series) -> list[tuple[int, int]]:
+    """Return the silences of a rank in which a start has room and a record is missing."""
+    begin = np.append(cells["begin"].to_numpy(), END)
+    end = np.append(BEGINNING, np.maximum.accumulate(cells["end"].to_numpy()))
+    times = lost.to_numpy()
+    last = np.searchsorted(times, begin + MARGIN, side="right")
+    first = np.searchsorted(times, end - MARGIN, side="left")
+    found = (begin - end >= START) & (last > first)
+    return list(zip(end[found].tolist(), begin[found].tolist(), strict=True))
+
+
+def _after(holes: list[tuple[int, int]], told: list[int]) -> Iterator[tuple[int, int, bool]]:
+    """Yield each silence, and what follows until a pool is told or the next one begins."""
+    moments = np.array([*told, END])
+    for (begin, end), (following, _) in pairwise([*holes, (END, END)]):
+        until = min(int(moments[np.searchsorted(moments, end)]), following)
+        yield begin, end, True
+        if until > end:
+            yield end, until, False
