@@ -12,6 +12,7 @@ from forensics.coverage.counters import short
 from forensics.coverage.quiet import edges, quiet
 from forensics.exposure import Limitation
 from forensics.schema import AFFECTED_TIERS
+from forensics.skew import GATEWAY
 from forensics.sources.otlp import SAMPLED
 from forensics.timing import blind
 from forensics.verdicts import DIRECT, flag
@@ -39,7 +40,7 @@ _ALWAYS = {
 def limitations(analysis: Analysis) -> list[Limitation]:
     """Return the list, never empty: the standing ones, then those that this evidence raises."""
     found = [Limitation(code, sentence) for code, sentence in _ALWAYS.items()]
-    raised = (_of_the_records, _of_the_signals, _of_the_case)
+    raised = (_of_the_coverage, _of_the_records, _of_the_signals, _of_the_case)
     return [*found, *(limitation for part in raised for limitation in part(analysis))]
 
 
@@ -56,6 +57,18 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
     if uncounted:
         sentence = f"{uncounted:,} affected responses have no count of transferred pages."
         yield Limitation("transfers_not_logged", sentence)
+    inferred = int(rows["inferred"].sum())
+    if inferred:
+        sentence = f"{inferred:,} requests were joined by size and moment, not by an identifier."
+        yield Limitation("inferred_joins", sentence)
+    guessed = affected.filter(flag("tenant_inferred")).height
+    if guessed:
+        sentence = f"{guessed:,} affected responses have their tenant from a client record of the "
+        sentence += "same size and moment, which no identifier joins."
+        yield Limitation("inferred_tenants", sentence)
+
+
+def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
     skipped = int(analysis.coverage.nodes["skipped"].sum())
     if skipped:
         sentence = (
@@ -78,20 +91,16 @@ def _of_the_records(analysis: Analysis) -> Iterator[Limitation]:
             "lost."
         )
         yield Limitation("window_untold", sentence)
+    hops = set(analysis.coverage.hours.filter(pl.col("records") > 0)["hop"])
+    if GATEWAY in hops and not hops & {"prefill", "decode"}:
+        sentence = "Records of gateways name none of several, and no log of an engine shows which "
+        sentence += "are missing: where one gateway was silent, the records of others hide it."
+        yield Limitation("gateways_as_one", sentence)
     lacking = short(analysis.counted)
     if lacking:
         sentence = f"Servers counted {count(lacking, 'request')} more than their logs hold; which "
         sentence += "ones they are, and what their records would show, is not known."
         yield Limitation("counted_not_logged", sentence)
-    inferred = int(rows["inferred"].sum())
-    if inferred:
-        sentence = f"{inferred:,} requests were joined by size and moment, not by an identifier."
-        yield Limitation("inferred_joins", sentence)
-    guessed = affected.filter(flag("tenant_inferred")).height
-    if guessed:
-        sentence = f"{guessed:,} affected responses have their tenant from a client record of the "
-        sentence += "same size and moment, which no identifier joins."
-        yield Limitation("inferred_tenants", sentence)
 
 
 def _of_unknown_ranks(rows: pl.DataFrame) -> Iterator[Limitation]:

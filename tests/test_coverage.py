@@ -49,6 +49,19 @@ def test_hours_before_the_first_and_after_the_last_record_are_no_gaps(case_of: C
     assert not case.coverage.polars()["gap"].any()
 
 
+def test_gateways_that_no_record_tells_apart_are_said_to_count_as_one(
+    case_of: Callable[..., forensics.Case],
+) -> None:
+    clients = [{"request_id": f"g{n}", "hop": "gateway", "prompt_tokens": 9} for n in range(3)]
+    stamped = [row | {"received_at": "2026-09-01T03:00:00Z"} for row in clients]
+
+    def codes(*rows: dict[str, Any]) -> set[str]:
+        return {limit.code for limit in case_of(*rows).exposure().limitations}
+
+    assert "gateways_as_one" in codes(*stamped)
+    assert "gateways_as_one" not in codes(*busy([3], 2), *stamped)
+
+
 def test_equal_records_are_counted_where_they_were_left_out(case_of: CaseOf) -> None:
     once, timeless = busy([3, 4], 2), {"request_id": "t", "hop": "decode", "decode_node": "d1"}
     case = case_of(*once, *once[:3], *once[:1], timeless, timeless)
