@@ -122,6 +122,27 @@ def test_links_lead_somewhere(page):
             assert part in {re.sub(r"[^\w\- ]", "", h).lower().replace(" ", "-") for h in heads}
 
 
+SCRIPTS = {"nightly.md"}
+"""Pages whose commands are lines of a script, where a comment is none of the arguments."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [DOCS.parent / "README.md", DOCS.parent / "CONTRIBUTING.md", *PAGES],
+    ids=lambda path: path.stem,
+)
+def test_a_command_to_be_copied_ends_with_no_comment(page):
+    """In zsh as people type in it a comment is more arguments: more logs, another target."""
+    lines = [
+        line
+        for kind, block in BLOCK.findall(page.read_text(encoding="utf-8"))
+        if kind in ("sh", "text") and page.name not in SCRIPTS
+        for line in block.splitlines()
+    ]
+    commands = [line for line in lines if re.match(r"(forensics|make|python|pip|tar|\./)\b", line)]
+    assert [line for line in commands if re.search(r"\s#", line)] == []
+
+
 def test_every_page_can_be_reached_from_the_first():
     linked = re.findall(r"\]\(([^)#]+)", (DOCS / "README.md").read_text(encoding="utf-8"))
     pages = {str(page.relative_to(DOCS)) for page in PAGES} - {"README.md"}

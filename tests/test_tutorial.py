@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from forensics.cli import run
+from tests import pages
 
 PAGE = (Path(__file__).parents[1] / "docs" / "tutorial.md").read_text(encoding="utf-8")
-BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.long
@@ -17,17 +17,16 @@ def test_each_step_copied_from_the_page(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     printed = ""
     kinds = []
-    for kind, block in BLOCK.findall(PAGE):
-        kinds.append(kind)
-        if kind == "text":
-            assert block == printed
+    for block in pages.blocks(PAGE):
+        kinds.append(block.kind)
+        if block.kind == "text":
+            assert block.text == printed
             continue
-        for line in block.splitlines():
-            command, _, comment = line.partition("    # exit ")
+        for command, code in block.steps:
             program, *arguments = shlex.split(command)
             assert program == "forensics"
             capfd.readouterr()
-            assert run(arguments) == int(comment or 0), command
+            assert run(arguments) == code, command
             out, err = capfd.readouterr()
             printed = err + out
     assert kinds.count("sh") == 6

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import pages
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -61,12 +63,10 @@ def test_the_tutorial_runs_from_the_wheel_alone(built, tmp_path):
     )  # fmt: skip
     assert Path(where.stdout.strip()).is_relative_to(unpacked)
     page = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
-    steps = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
-    for line in steps.splitlines():
-        command, _, comment = line.partition("    # exit ")
-        arguments = shlex.split(command)[1:]
+    shown = [block for block in pages.blocks(page) if block.kind == "sh"]
+    for command, code in (step for block in shown for step in block.steps):
         done = subprocess.run(
-            [*python, "from forensics.cli import main; main()", *arguments],
+            [*python, "from forensics.cli import main; main()", *shlex.split(command)[1:]],
             cwd=work, env=environment, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == int(comment or 0), (command, done.stderr[-500:])
+        assert done.returncode == code, (command, done.stderr[-500:])
