@@ -33,14 +33,15 @@ def keyed(rows: pl.DataFrame) -> pl.DataFrame:
 def count(rows: pl.DataFrame, quiet: pl.Series) -> pl.DataFrame:
     """Return the counts of the quiet ones among some rows."""
     asked = "prefill_node", COMPLETE, _HOUR, "received_at", PROMPT.alias("prompt"), PAGE
-    rows = rows.select(asked).filter(quiet)  # of few columns, and not of the identifiers
-    found = rows.group_by(KEY).agg(
+    few = rows.select(asked).filter(quiet).lazy()  # of these columns, and not of the identifiers
+    grouped = few.group_by(KEY).agg(
         pl.len().cast(pl.Int64).alias("rows"),
         first_at=pl.col("received_at").min(),
         last_at=pl.col("received_at").max(),
         prompt=pl.col("prompt").max(),
         page=pl.col("page").min(),
     )
+    found = grouped.collect(engine="in-memory")  # they are there; streamed, they take twice as long
     return found.select(pl.col(name).cast(dtype) for name, dtype in COUNTS.items())
 
 

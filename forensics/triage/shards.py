@@ -6,6 +6,7 @@ whether a row matters are read of all rows. Rows and identifiers go to files in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -18,6 +19,7 @@ from forensics.columns import DTYPES
 from forensics.sources.ledger import Rows
 from forensics.sources.reading import Progress, write_part
 from forensics.sources.reread import checked
+from forensics.timing.bins import Integers
 from forensics.triage import counts
 from forensics.triage.keys import Stored, hashes
 from forensics.triage.quiet import NEEDED, ODD, PROMPT, QUIET
@@ -64,7 +66,12 @@ class Shard:
 
     def data(self) -> list[bytes]:
         """Return the bytes of the partitions, held against their hashes."""
-        return [checked(self.set, item.name, item.sha256) for item in self.files]
+        return [self.partition(number) for number in range(len(self.files))]
+
+    def partition(self, number: int) -> bytes:
+        """Return the bytes of one of them."""
+        item = self.files[number]
+        return checked(self.set, item.name, item.sha256)
 
 
 @dataclass(frozen=True)
@@ -146,9 +153,29 @@ def keep(
     if not wanted.any():
         return ()
     further = [name for name in shard.columns if name not in ("file", *rows.columns)]
-    place = np.flatnonzero(wanted.to_numpy())
-    more = pl.scan_parquet(data).select(further).collect()[place] if further else pl.DataFrame()
-    return part(shard, rows[place].hstack(more))
+    places = np.flatnonzero(wanted.to_numpy())
+    more = _picked(shard, further, places, data.__getitem__)
+    return part(shard, rows[places].hstack(more))
+
+
+def _picked(
+    shard: Shard, columns: list[str], places: Integers, data: Callable[[int], bytes]
+) -> pl.DataFrame:
+    """Return some columns of single rows; of a partition without any, nothing is decoded.
+
+    Args:
+        shard: of whose rows.
+        columns: which.
+        places: of the rows in the shard, sorted.
+        data: gives the bytes of a partition by its number.
+    """
+    ends = np.cumsum([item.rows for item in shard.files])
+    owner = np.searchsorted(ends, places, side="right")
+    found = [pl.DataFrame()]
+    for number in np.unique(owner).tolist() if columns else []:
+        own = places[owner == number] - (ends[number] - shard.files[number].rows)
+        found.append(pl.scan_parquet(data(number)).select(columns).collect()[own])
+    return pl.concat(found[1:] or found)
 
 
 def part(shard: Shard, rows: pl.DataFrame) -> tuple[Path, ...]:
@@ -170,9 +197,9 @@ def left(shard: Shard, rows: pl.DataFrame, counted: pl.Series) -> Left:
     return Left(int(counted.sum()), mask, times)
 
 
-def fetch(shard: Shard, held: Left, places: npt.NDArray[np.int64]) -> pl.DataFrame:
+def fetch(shard: Shard, held: Left, places: Integers) -> pl.DataFrame:
     """Return single rows among those that were counted, under :data:`FETCHED`."""
     wanted = [name for name in FETCHED if name in shard.columns]
-    rows = pl.scan_parquet(shard.data()).select(wanted).collect()[held.places()[places]]
+    rows = _picked(shard, wanted, held.places()[places], shard.partition)
     absent = [name for name in FETCHED if name not in wanted]
     return rows.with_columns(pl.lit(None, dtype=DTYPES[name]).alias(name) for name in absent)
