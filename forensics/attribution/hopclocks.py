@@ -10,11 +10,13 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.attribution.moments import OTHER_CLOCK
+from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
 from forensics.skew import ENOUGH
 
 _HOLDS = ("reserved_at", "released_at")
 _SIDES = ("decode", "prefill")
+_MARGINS = ("behind", "ahead")
 _OTHERS = ("gateway", "prefill")
 """Hops whose records are by no clock of decode; a joined one holds what decode logged."""
 _SERVER = r"/[^/]*$"
@@ -24,19 +26,33 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
     """Add how far stamps of other hops may be from the clock of the rank, where that is known.
 
     Args:
-        requests: folded requests with ``handoff`` and the nodes.
+        requests: folded requests with ``handoff``, ``assumed`` and the nodes.
         observed: their records with ``handoff`` and ``hop``.
         pairs: how far clocks are apart, of :func:`forensics.skew.measure`.
 
     Returns:
         The same rows; ``decode_behind`` and ``decode_ahead`` (µs, none below zero) say by how much
         the rank's own clock may have shown less or more than a stamp of another hop, and so for
-        prefill: without them no clocks were measured. ``hold_unsure`` is there where no record
+        prefill: without them nothing says that any is off. ``hold_unsure`` is there where no record
         of decode has the times of some hold, or several have different ones.
     """
     unsure = _unsure(observed)
     if len(unsure):
         requests = requests.with_columns(hold_unsure=pl.col("handoff").is_in(unsure.implode()))
+    table = _measured(pairs)
+    rows = ensure(requests, [f"{side}_node" for side in _SIDES])
+    margins = [
+        (_margin(rows, f"{side}_node", table, name) + _zone(rows, f"{side}_node")).alias(
+            f"{side}_{name}"
+        )
+        for side in _SIDES
+        for name in _MARGINS
+    ]
+    return requests.with_columns(margins) if any((m != 0).any() for m in margins) else requests
+
+
+def _measured(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return by how much each server's clock may show less or more than that of any other hop."""
     known = pairs.filter(pl.col("requests") >= ENOUGH)
     apart = pl.concat(
         [
@@ -44,16 +60,20 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
             known.select(server="first", low=-pl.col("p95_us"), high=-pl.col("p5_us")),
         ]
     )
-    if not apart.height:
-        return requests
-    most = {"behind": (-pl.col("low")).max(), "ahead": pl.col("high").max()}
-    table = apart.group_by("server").agg(value.clip(0).alias(n) for n, value in most.items())
-    rows = ensure(requests, [f"{side}_node" for side in _SIDES])
-    return rows.with_columns(
-        _margin(rows, f"{side}_node", table, name).alias(f"{side}_{name}")
-        for side in _SIDES
-        for name in most
-    ).select(*requests.columns, *(f"{side}_{name}" for side in _SIDES for name in most))
+    most = ((-pl.col("low")).max(), pl.col("high").max())
+    named = [value.clip(0).alias(name) for name, value in zip(_MARGINS, most, strict=True)]
+    return apart.group_by("server").agg(named)
+
+
+def _zone(rows: pl.DataFrame, node: str) -> pl.Series:
+    """Return by how much a zone may be wrong, where that of some stamps of a rank was assumed.
+
+    Where it was for all of them, all are off alike. One of no known rank may be of any.
+    """
+    assumed = pl.col("assumed").fill_null(value=False)
+    here = assumed.any().over(node) & ~assumed.all().over(node)
+    mixed = pl.when(pl.col(node).is_null()).then(assumed.any() & ~assumed.all()).otherwise(here)
+    return rows.select(pl.when(mixed).then(ZONE_UNCERTAINTY).otherwise(0)).to_series()
 
 
 def _unsure(observed: pl.DataFrame) -> pl.Series:
@@ -82,7 +102,7 @@ def _margin(rows: pl.DataFrame, node: str, table: pl.DataFrame, name: str) -> pl
     known = dict(table.select("server", name).iter_rows())
     server = pl.col(node).str.replace(_SERVER, "")
     of_server = server.replace_strict(
-        list(known), list(known.values()), default=0, return_dtype=pl.Int64
+        list(known) or [""], list(known.values()) or [0], default=0, return_dtype=pl.Int64
     )
     margin = pl.when(pl.col(node).is_null()).then(most).otherwise(of_server)
     return rows.select(margin.fill_null(0).cast(pl.Int64)).to_series()

@@ -3,9 +3,12 @@
 import json
 from datetime import UTC, datetime, timedelta
 
+import polars as pl
 import pytest
 
 import forensics
+from forensics.attribution import hopclocks
+from forensics.skew import PAIRS
 from tests.attribution.made import DAY, POOL, hold, read, reasons, tiers
 
 READ = datetime.fromisoformat(f"{DAY}02:00:00.5+00:00")
@@ -86,3 +89,13 @@ def test_how_far_two_clocks_are_apart_is_taken_from_what_both_logged(tmp_path, m
     ]
     case = read(tmp_path, POOL, *both, READER | {"hop": "decode"}, *door, bare("odd", 25))
     assert ("of-odd" in tiers(case)) is listed
+
+
+@pytest.mark.parametrize(("second", "off"), [("d1", 14 * 3_600_000_000), ("d2", 0)])
+def test_a_rank_of_which_some_zones_were_assumed_may_be_hours_off(second, off):
+    """Of its own log, or the gateway's: where all were assumed, all are off alike."""
+    told = {"handoff": [1, 2], "decode_node": ["d1", second], "assumed": [True, False]}
+    observed = pl.DataFrame({"handoff": [1, 2], "hop": "decode", "file": 0})
+    found = hopclocks.attach(pl.DataFrame(told), observed, pl.DataFrame(schema=PAIRS))
+    for name in ("decode_behind", "decode_ahead"):
+        assert found[name].to_list() == [off, off]
