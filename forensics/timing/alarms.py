@@ -42,14 +42,15 @@ def foreseen(requests: pl.DataFrame) -> pl.DataFrame:
     every = found.select("hour").unique().join(found.select("low").unique(), how="cross")
     past = found.sort("hour").with_columns(
         usual_ms=pl.col("p5_ms")
-        .shift()
         .rolling_median(_WEEK, min_samples=_FIRST)
         .over("low", order_by="hour")
     )
     usual = every.join(past.select("hour", "low", "usual_ms"), on=["hour", "low"], how="left").sort(
         "low", "hour"
     )
-    usual = usual.with_columns(pl.col("usual_ms").forward_fill().over("low", order_by="hour"))
+    # A bucket that is silent in an hour lends the next longer one all that was known before.
+    before = pl.col("usual_ms").forward_fill().shift()
+    usual = usual.with_columns(before.over("low", order_by="hour"))
     usual = usual.with_columns(pl.col("usual_ms").cum_max().over("hour", order_by="low"))
     usual = usual.with_columns(pl.col("usual_ms").forward_fill().over("hour", order_by="low"))
     return _judged(found.join(usual, on=["hour", "low"], how="left", maintain_order="left"))

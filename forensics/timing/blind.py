@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from forensics.timing.baseline import LEAST_REQUESTS
+from forensics.timing.doubts import DOUBTS
 from forensics.timing.silent import REASONS
 from forensics.timing.stage import UNKNOWN_SOURCE, Timing
 from forensics.wording import count
@@ -81,14 +82,14 @@ def _of_nodes(timing: Timing) -> Iterator[str]:
 
 
 def _of_unlike(timing: Timing) -> Iterator[str]:
-    """Say how many are far too fast for their tokens, but took no time of a placeholder."""
-    rows = timing.unlike.sort("requests", "source", "node", descending=[True, False, False])
-    for source, node, requests in rows.head(_MOST).iter_rows():
+    """Say how many are far too fast for their tokens and are not called so, and why."""
+    order = ("requests", "source", "node", "reason")
+    rows = timing.unlike.sort(order, descending=[True, False, False, False])
+    for source, node, reason, requests in rows.head(_MOST).iter_rows():
         yield (
             f"{source or UNKNOWN_SOURCE}, {node or 'unknown node'}: {count(requests, 'request')} "
-            "took far less time than their tokens need, but no time that one token takes: faster "
-            "hardware, a prefix hit counted in part or times in other units look so. Whether they "
-            "were computed, times cannot tell."
+            f"took far less time than their tokens need, {DOUBTS[reason]}. Whether they were "
+            "computed, times cannot tell."
         )
     rest = rows.slice(_MOST)
     if rest.height:

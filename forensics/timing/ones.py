@@ -43,6 +43,12 @@ class Ones:
     least: Array
     most: Array
 
+    @property
+    def mixed(self) -> Flags:
+        """Say of which groups the times are of more than one unit: no time is a token's there."""
+        found: Flags = self.most == 0
+        return found
+
     def like(self, block: Block, group: Integers) -> Flags:
         """Return which rows took a time that one token can take."""
         found: Flags = (block.ms >= self.least[group]) & (block.ms <= self.most[group])

@@ -1,14 +1,17 @@
 """Each request's time against what was to be expected, and which are too far from it.
 
-Two things make a request too fast, and both are needed: the false-discovery rate over all
-tested requests (Benjamini and Hochberg) says that chance does not explain it, and it ran
-:data:`~forensics.timing.spread.FACTOR` times faster than any rate seen on its node. A
-request whose cached tokens are not known is never tested.
+Three things make a request too fast, and all are needed: the false-discovery rate over all
+tested requests (Benjamini and Hochberg) says that chance does not explain it, it ran
+:data:`~forensics.timing.widths.FACTOR` times faster than expected and than any rate seen on its
+node, and it took a time that one token can take (:mod:`forensics.timing.ones`). One over the limit
+has to be apart from those below it, too (:mod:`forensics.timing.peers`). A request whose cached
+tokens are not known is never tested.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -19,9 +22,11 @@ from forensics.timing import blocks
 from forensics.timing.band import Band
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Blocks, Flags
+from forensics.timing.doubts import MIXED, NO_TOKEN, PEERS
 from forensics.timing.expected import Expectation, Expected, beyond, expectation, rounded, widths
 from forensics.timing.fit import Array
 from forensics.timing.paces import Paces
+from forensics.timing.peers import Peers
 from forensics.timing.silent import Silent
 from forensics.timing.spread import Limits
 from forensics.timing.widths import FACTOR
@@ -55,13 +60,14 @@ class Scored:
 class Judged:
     """What was ``expected``, and the row numbers of those that are too ``fast`` and ``slow``.
 
-    ``unlike`` are as far from what is expected as the fast ones, but took no time of one token.
-    ``least`` is the score from which on one is too fast, or one alone would have been.
+    ``unlike`` are as far from what is expected as the fast ones, and not called so for one of the
+    reasons of :mod:`forensics.timing.doubts`. ``least`` is the score from which on
+    one is too fast, or one alone would have been.
     """
 
     expected: Expectation
     fast: Integers
-    unlike: Integers
+    unlike: dict[str, Integers]
     slow: Integers
     least: float
 
@@ -101,11 +107,16 @@ def score(rows: pl.DataFrame, size: int) -> Scored:
     )
 
 
-def _unlike(rows: pl.DataFrame, found: Integers) -> pl.DataFrame:
-    """Count the found rows of each node."""
-    own = rows.filter(pl.Series(np.isin(rows["_row"].to_numpy(), found)))
-    counted = own.group_by("source", "node").agg(requests=pl.len().cast(pl.Int64))
-    return counted.sort("source", "node")
+def _unlike(rows: pl.DataFrame, found: Mapping[str, Integers]) -> pl.DataFrame:
+    """Count the found rows of each node by reason."""
+    named = [
+        rows.filter(pl.Series(np.isin(rows["_row"].to_numpy(), one))).select(
+            "source", "node", reason=pl.lit(reason)
+        )
+        for reason, one in found.items()
+    ]
+    counted = pl.concat(named).group_by("source", "node", "reason")
+    return counted.agg(requests=pl.len().cast(pl.Int64)).sort("source", "node", "reason")
 
 
 def judge(parts: Blocks) -> Judged:
@@ -114,21 +125,30 @@ def judge(parts: Blocks) -> Judged:
     They are read three times, and more often where a node shifted.
     """
     model = expectation(parts)
-    fast, slow = _Side(), _Side()
-    unlike: list[Integers] = []
+    fast, slow, peers = _Side(), _Side(), Peers(model)
     tested = 0
     for rows, limits in model.all(parts()):
         tested += len(rows.curve)
+        peers.add(rows)
         far = _far(rows, limits)
         ms, row = far.block.ms, far.block.row
         off = np.log(ms / far.curve)
         low, high = widths(far, limits)
-        fast.add(-off / low, beyond(far, limits), row)
-        slow.add(off / high, ms > FACTOR * far.curve, row)
-        unlike.append(row[~limits.ones.like(far.block, far.group)])
-    found = fast.found(tested)
-    other = np.isin(found, np.concatenate(unlike)) if unlike else np.zeros(0, dtype=np.bool_)
-    return Judged(model, found[~other], found[other], slow.found(tested), fast.least(tested))
+        mark = np.where(limits.ones.like(far.block, far.group), peers.places(far), _NO_TOKEN)
+        mark[limits.ones.mixed[far.group]] = _MIXED
+        fast.add(-off / low, beyond(far, limits), row, mark)
+        slow.add(off / high, ms > FACTOR * far.curve, row, mark)
+    found, marks = fast.found(tested)
+    quick = marks >= 0
+    unlike = {NO_TOKEN: found[marks == _NO_TOKEN], MIXED: found[marks == _MIXED]}
+    as_fast = np.zeros_like(quick)
+    as_fast[quick] = peers.as_fast(marks[quick])
+    unlike[PEERS], quick = found[as_fast], quick & ~as_fast
+    return Judged(model, found[quick], unlike, slow.found(tested)[0], fast.least(tested))
+
+
+_NO_TOKEN, _MIXED = -1, -2
+"""Marks in place of where a row belongs: it took no token's time, or no such time can be told."""
 
 
 def _far(rows: Expected, limits: Limits) -> Expected:
@@ -146,13 +166,18 @@ class _Side:
         self._scores: list[Array] = [np.zeros(0)]
         self._own: list[Array] = [np.zeros(0)]
         self._rows: list[Integers] = [np.zeros(0, dtype=np.int64)]
+        self._marks: list[Integers] = [np.zeros(0, dtype=np.int64)]
 
-    def add(self, score: Array, flagged: Flags, row: Integers) -> None:
-        """Add rows with their scores; ``flagged`` are those that significance alone holds back."""
+    def add(self, score: Array, flagged: Flags, row: Integers, mark: Integers) -> None:
+        """Add rows with their scores; ``flagged`` are those that significance alone holds back.
+
+        ``mark`` is handed back with those that are found.
+        """
         candidate = score >= CANDIDATE
         self._scores.append(score[candidate])
         self._own.append(score[candidate & flagged])
         self._rows.append(row[candidate & flagged])
+        self._marks.append(mark[candidate & flagged])
 
     def least(self, tested: int) -> float:
         """Return the least score that is significant, or would be if it were the only one."""
@@ -160,10 +185,11 @@ class _Side:
         alone = NormalDist().inv_cdf(1 - FALSE_DISCOVERIES / max(tested, 1))
         return least if math.isfinite(least) else alone
 
-    def found(self, tested: int) -> Integers:
-        """Return the flagged rows of so many that were tested."""
-        least = discovered(np.concatenate(self._scores), tested)
-        return np.concatenate(self._rows)[np.concatenate(self._own) >= least]
+    def found(self, tested: int) -> tuple[Integers, Integers]:
+        """Return the flagged rows of so many that were tested, and their marks."""
+        significant = np.concatenate(self._own) >= discovered(np.concatenate(self._scores), tested)
+        rows, marks = np.concatenate(self._rows), np.concatenate(self._marks)
+        return rows[significant], marks[significant]
 
 
 def discovered(scores: Array, tested: int | None = None, rate: float = FALSE_DISCOVERIES) -> float:

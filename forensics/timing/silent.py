@@ -27,6 +27,7 @@ REASONS = {
     "no expectation fits: cached tokens may be counted otherwise, or many prompts were not "
     "computed",
     "far node": "most times there are far from those of its model",
+    "mixed": "times of more than one unit are mixed there",
     "wide": "times of such lengths differ too much, or were never seen",
 }
 """Why the time of a prompt cannot decide."""
@@ -91,6 +92,8 @@ def _reason(group: int, limits: Limits, much: bool, clear: bool, alike: bool) ->
 
     ``alike`` is one that took such a time beside others of its batch, and was not beyond it.
     """
+    if limits.ones.mixed[group]:
+        return "mixed"
     if much and clear:
         return "shared" if alike else None
     if not much:

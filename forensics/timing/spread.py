@@ -26,7 +26,7 @@ _FAST = 0.2
 """Where such a share of a node's times is as fast as what is looked for, no curve fits it."""
 _OWN_RATE = 500
 """From so many requests on a node is held against its own rates, else against its model's."""
-_OCTAVES = 2**6
+OCTAVES = 2**6
 """More than there are."""
 
 
@@ -43,7 +43,7 @@ class Limits:
     the ``longest`` prompt seen, 0 for none, and the ``fastest`` rate, in tokens a millisecond.
     ``least`` is the least width of any that was seen. By group ``fast`` and ``apart`` say that a
     fifth of its times is as fast as what is looked for, or that most are far from the curve.
-    ``ones`` is what one token takes.
+    ``ones`` is what one token takes; ``tested`` counts the requests by group and octave.
     """
 
     low: Array
@@ -54,6 +54,7 @@ class Limits:
     fast: Flags
     apart: Flags
     ones: Ones
+    tested: Integers
 
 
 class Residuals:
@@ -61,11 +62,11 @@ class Residuals:
 
     def __init__(self, groups: int) -> None:
         self._counts = Counter()
-        self._rate, self._longest = np.zeros((2, groups * _OCTAVES))
+        self._rate, self._longest = np.zeros((2, groups * OCTAVES))
 
     def add(self, block: Block, group: Integers, expected: Array) -> None:
         """Count the rows of a block by what was expected of each."""
-        at = group * _OCTAVES + octave_of(block.uncached)
+        at = group * OCTAVES + octave_of(block.uncached)
         ratio = bins_of(block.ms / expected, RATIO_BITS)
         self._counts.add(at * RATIOS + ratio)
         rate = np.where(block.over, 0.0, block.uncached / block.ms)
@@ -83,11 +84,11 @@ class Residuals:
         """
         keys, requests = self._counts.total()
         at, ratio = np.divmod(keys, RATIOS)
-        group, octave = np.divmod(at, _OCTAVES)
+        group, octave = np.divmod(at, OCTAVES)
         size = int(pools.max()) + 1
         near = np.flatnonzero(plausible(ratio))
-        place = pools[group[near]] * _OCTAVES + octave[near]
-        length = widths(place, ratio[near], requests[near], size * _OCTAVES)
+        place = pools[group[near]] * OCTAVES + octave[near]
+        length = widths(place, ratio[near], requests[near], size * OCTAVES)
         pool = widths(pools[group], ratio, requests, size)
         node = widths(group, ratio, requests, len(pools))
         quick = ~plausible(ratio) & _told(curves, ones)[group, octave]
@@ -111,6 +112,7 @@ class Residuals:
             fast=fast,
             apart=(node.requests >= _ENOUGH) & (np.abs(node.middle) > math.log(FACTOR)),
             ones=ones,
+            tested=_tested(at, requests, len(pools)),
         )
 
     def _fastest(self, node: Widths, pools: Integers, curves: Array) -> Array:
@@ -118,11 +120,17 @@ class Residuals:
 
         A node that saw short prompts only saw no such rate.
         """
-        own = self._rate.reshape(-1, _OCTAVES).max(axis=1)
+        own = self._rate.reshape(-1, OCTAVES).max(axis=1)
         shared = np.zeros(len(pools))
         np.maximum.at(shared, pools, own)
         seen = np.where((node.requests >= _OWN_RATE) & (own > 0), own, shared[pools])
         return np.maximum(seen, _largest(curves))
+
+
+def _tested(at: Integers, requests: Integers, groups: int) -> Integers:
+    tested = np.zeros(groups * OCTAVES, dtype=np.int64)
+    np.add.at(tested, at, requests)
+    return tested.reshape(-1, OCTAVES)
 
 
 def _largest(curves: Array) -> Array:
@@ -139,9 +147,9 @@ def _largest(curves: Array) -> Array:
 def _longest(tokens: Array, plausible: Integers, pools: Integers) -> Array:
     """Return the most tokens of each pool in octaves with some plausible requests."""
     found = np.zeros(len(plausible))
-    octaves = np.arange(_OCTAVES)
-    np.maximum.at(found, (pools[:, None] * _OCTAVES + octaves).ravel(), tokens)
-    longest: Array = np.where(plausible >= _SEEN, found, 0.0).reshape(-1, _OCTAVES).max(axis=1)
+    octaves = np.arange(OCTAVES)
+    np.maximum.at(found, (pools[:, None] * OCTAVES + octaves).ravel(), tokens)
+    longest: Array = np.where(plausible >= _SEEN, found, 0.0).reshape(-1, OCTAVES).max(axis=1)
     return longest
 
 
@@ -150,9 +158,9 @@ def _forward(widths: Array, requests: Integers, otherwise: Array) -> Array:
 
     Where there is none, it is that of the pool.
     """
-    known = (requests >= _ENOUGH).reshape(-1, _OCTAVES)
-    last = np.maximum.accumulate(np.where(known, np.arange(_OCTAVES), -1), axis=1)
-    filled = np.take_along_axis(widths.reshape(-1, _OCTAVES), last.clip(min=0), axis=1)
+    known = (requests >= _ENOUGH).reshape(-1, OCTAVES)
+    last = np.maximum.accumulate(np.where(known, np.arange(OCTAVES), -1), axis=1)
+    filled = np.take_along_axis(widths.reshape(-1, OCTAVES), last.clip(min=0), axis=1)
     found: Array = np.where(last >= 0, filled, otherwise[:, None])
     return found
 
@@ -175,7 +183,7 @@ def _told(curves: Array, ones: Ones) -> Flags:
     A shorter one that waits for no other is quick without being what is looked for. Where it is
     not known what one token takes, all are told.
     """
-    tokens = 2.0 ** np.arange(_OCTAVES)
+    tokens = 2.0 ** np.arange(OCTAVES)
     fixed, token, pair = curves.T[..., None]
     least = np.where(np.isfinite(ones.most), FACTOR * ones.most, 0.0)[:, None]
     found: Flags = fixed + token * tokens + pair * tokens**2 / 2 >= least

@@ -18,7 +18,7 @@ from forensics.timing.work import timed, unusable
 
 UNKNOWN_SOURCE = "unknown source"
 UNLIKE: dict[str, pl.DataType] = {
-    **dict.fromkeys(("source", "node"), pl.String()),
+    **dict.fromkeys(("source", "node", "reason"), pl.String()),
     "requests": pl.Int64(),
 }
 
@@ -38,7 +38,7 @@ class Timing:
     takes. ``silent`` counts prompts over the limit of which no time could have said
     anything (:mod:`forensics.timing.silent`), and ``paces`` says which nodes ran at another
     pace for a while (:mod:`forensics.timing.paces`). ``unlike`` counts those that are far too
-    fast, but took far more or less than one token takes (:mod:`forensics.timing.ones`).
+    fast and not called so, by reason (:mod:`forensics.timing.doubts`).
     """
 
     clusters: pl.DataFrame

@@ -126,3 +126,12 @@ def test_a_shorter_bucket_knows_what_is_usual_also_in_hours_that_it_has_none():
     longer = [(hour, 300_000, 56.0) for hour in (3, 8)]
     rows = foreseen(table(*shorter, *longer)).filter(pl.col("low") == 262_144)
     assert rows["alarm"].to_list() == [False, True]
+
+
+def test_a_bucket_that_is_silent_in_an_hour_lends_all_that_was_known_before_it():
+    """Its last hour, too: the seventh makes the median of the slower ones."""
+    shorter = [(hour, 150_000, 100.0 if hour < 3 else 900.0) for hour in range(7)]
+    rows = foreseen(table(*shorter, (8, 20, 1.0), (8, 300_000, 300.0)))
+    row = rows.row(by_predicate=pl.col("low") == 262_144, named=True)
+    assert row["usual_ms"] == pytest.approx(900.0, rel=0.05)
+    assert row["alarm"]
