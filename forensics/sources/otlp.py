@@ -200,7 +200,15 @@ def _decoded(
 
 
 def _wanted(attributes: list[_Attribute], wanted: Collection[str]) -> dict[str, Scalar]:
-    found = {a.key: _read(a.value) for a in attributes if a.key in wanted}
+    """Return the attributes that were asked for; one that is there twice is no value.
+
+    Where its values are equal it is one; which of different ones counts, nothing says.
+    """
+    found: dict[str, Scalar | None] = {}
+    for one in attributes:
+        if one.key in wanted:
+            value = _read(one.value)
+            found[one.key] = value if found.get(one.key, value) == value else False
     return {key: value for key, value in found.items() if value is not None}
 
 

@@ -126,3 +126,11 @@ def test_other_documents_are_refused_without_a_word_of_theirs(data):
     assert "CANARY" not in repr(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("again", "read"), [("7", 7), (7.0, 7), ("8", False), (None, False)])
+def test_an_attribute_that_is_there_twice_is_no_value_unless_both_are_equal(again, read):
+    values = [{"intValue": "7"}, {"intValue": again}]
+    found = one(attributes=[{"key": "a", "value": value} for value in values])
+    assert found.attributes == {"a": read}
+    assert found.whole("a") == (read or None)
