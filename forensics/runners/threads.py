@@ -42,4 +42,5 @@ class Threads:
                     done(number)
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
-        return [states.get(number) for number in range(len(shards))]
+        found: list[Any] = [states.get(number) for number in range(len(shards))]
+        return found
