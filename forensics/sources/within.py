@@ -71,9 +71,14 @@ def nested(text: str, deep: int = _DEEP) -> Iterator[str]:
 
 
 def begun(line: bytes) -> int:
-    """Return how many records a line that is no JSON may hold: as often as one begins like it."""
+    """Return how many records a line that is no JSON may hold: as often as one begins like it.
+
+    One that stands as a value within another is none.
+    """
     first = _FIRST.match(line)
-    return 1 if first is None else max(1, line.count(first[0]))
+    if first is None or line.count(first[0]) == 1:
+        return 1
+    return 1 + len(re.findall(rb"[^:,\[\s]\s*" + re.escape(first[0]), line))
 
 
 _FIRST = re.compile(rb'\{\s*"[^"\\\n]{1,80}"')

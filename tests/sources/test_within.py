@@ -92,6 +92,12 @@ def test_lines_that_lost_their_end_count_each_record_of_them(read):
     assert seen.facts.kept == len(rest)
 
 
+def test_values_within_a_broken_record_are_no_records_of_their_own(read):
+    inner = [PLAIN[1], PLAIN[2]]
+    broken = json.dumps(PLAIN[0] | {"x": PLAIN[3], "choices": inner})[:-9]
+    assert len(read(broken).facts.unread) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "whole", "broken", "bare"),
     [
