@@ -9,6 +9,7 @@ import pytest
 
 from forensics.cli import run
 from forensics.errors import Exit
+from forensics.objects import store
 from forensics.triage import scope as triage
 
 ROW = '{{"request_id": "r-{0}", "received_at": "2026-02-03T04:05:{0:02}Z", "prompt_tokens": {0}}}\n'
@@ -42,6 +43,22 @@ def test_a_set_is_made_there_and_gone_on_with(bucket: Any, tmp_path: Path) -> No
     assert run(["verify", address]) == Exit.COMPLETE
 
 
+def test_what_names_the_others_is_written_behind_them(
+    bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, sent = [], store.write
+
+    def noted(key: str, data: bytes) -> int:
+        written.append(key.removeprefix("incident/order/set/").split("/")[0])
+        return sent(key, data)
+
+    monkeypatch.setattr(store, "write", noted)
+    assert ingest(write(tmp_path / "a.ndjson", 1), "-o", "s3://incident/order/set") == Exit.COMPLETE
+    rows = written.count("observations") + written.count("states")
+    assert set(written[:rows]) <= {"observations", "states"}
+    assert written[rows:] == ["inputs", "SHA256SUMS", "manifest.json"]
+
+
 def test_what_a_log_has_outgrown_is_removed(bucket: Any, tmp_path: Path) -> None:
     log, address = write(tmp_path / "a.ndjson", 1, 2), "s3://incident/grown/set"
     assert ingest(log, "-o", address) == Exit.COMPLETE
@@ -71,8 +88,6 @@ def test_logs_are_not_replaced_by_the_set_that_is_made_of_them(bucket: Any, tmp_
 def test_a_run_that_fails_leaves_the_set_as_it_was(
     bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from forensics.objects import store
-
     address = "s3://incident/failed/set"
     assert ingest(write(tmp_path / "a.ndjson", 1, 2), "-o", address) == Exit.COMPLETE
     before, sent = bucket.get("failed/set"), store.write
