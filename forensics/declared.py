@@ -5,11 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from forensics import fields, schema
+from forensics.believed import JOINED
 from forensics.fields import Field, count, flag, measure, moment, text
 from forensics.findings import FINDINGS
 from forensics.guard import table
 from forensics.notices.pseudonyms import PATTERN as PSEUDONYM
-from forensics.requests import JOINED
 from forensics.schema import CONFIG_KEYS, ENGINE_HOP, HOPS, POPULATIONS, RUNGS, TIERS, by_name
 
 _REQUEST = by_name(schema.REQUEST_COLUMNS)

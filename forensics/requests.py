@@ -13,22 +13,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import arrivals, joins, schema, skew
+from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
 from forensics.findings.not_delivered import UNTOLD_STATUS
 from forensics.joins.attempts import answered, on_one_clock
 from forensics.observations import Observations
-from forensics.schema import ENGINE_HOP, Belief, Column
+from forensics.schema import ENGINE_HOP, Column
 
-JOINED = "joined"
-"""Hop of a plain record that speaks for the whole request."""
-
-BELIEVED: dict[Belief, tuple[str, ...]] = {
-    "client": ("gateway", JOINED, "decode", ENGINE_HOP, "prefill"),
-    "decode": ("decode", JOINED, "gateway", ENGINE_HOP, "prefill"),
-    "prefill": ("prefill", JOINED, ENGINE_HOP, "decode", "gateway"),
-    "delivery": ("decode", JOINED, "gateway"),
-}
-"""Hops in the order in which they are believed, by what a column is about."""
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
 _SIGNALS = tuple(
     column.name

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.believed import JOINED
 from forensics.boots import BEGINNING
 from forensics.columns import ensure
 from forensics.coverage.doubted import Logged, spans, writers
 from forensics.findings.over_limit import most
 from forensics.limits import OWN_REFUSAL, STATED, epoch_nodes, steps
-from forensics.requests import JOINED
 
 __all__ = ["Logged", "attach"]
 

@@ -61,3 +61,20 @@ def test_command_prints_help(tmp_path):
 def test_command_and_package_share_one_entry_point():
     scripts = importlib.metadata.distribution(DISTRIBUTION).entry_points
     assert [(s.name, s.value) for s in scripts] == [("forensics", "forensics.cli:main")]
+
+
+FIRST = """
+import importlib, sys
+for name in sys.argv[1:]:
+    for known in [n for n in sys.modules if n.partition(".")[0] == "forensics"]:
+        del sys.modules[known]
+    importlib.import_module(name)
+"""
+AHEAD = ("requests", "findings", "coverage", "timing.work", "attribution.gaps", "analysis")
+
+
+def test_a_module_can_be_the_first_that_is_imported(tmp_path):
+    """A worker begins with the module of its work, whatever that is."""
+    names = [f"forensics.{name}" for name in AHEAD]
+    done = run(sys.executable, "-c", FIRST, *names, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

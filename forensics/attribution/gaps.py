@@ -12,11 +12,11 @@ from forensics.attribution.coresidency import residence
 from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
 from forensics.attribution.stay import Stay
+from forensics.believed import JOINED
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.columns import ensure
 from forensics.coverage import Coverage, lacking
-from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP
 from forensics.sources.reading import FileFacts
 

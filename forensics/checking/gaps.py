@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import polars as pl
 
+from forensics.believed import JOINED
 from forensics.capacity import server_of
 from forensics.checking.conflicts import conflicts
 from forensics.checking.document import Day, Gap, NodeDay
@@ -15,7 +16,6 @@ from forensics.checking.judged import Judged
 from forensics.checking.presence import DAY, day_of, days_between
 from forensics.checking.survey import Survey
 from forensics.exposure import stamp
-from forensics.requests import JOINED
 from forensics.roles import NAMED_PREFILL
 from forensics.schema import ENGINE_HOP
 from forensics.shown import shown

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.believed import JOINED
 from forensics.checking import whatif
 from forensics.checking.inventory import Stock, rounded
 from forensics.checking.survey import Survey
 from forensics.observations import ensure
-from forensics.requests import JOINED
 from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
 
 _LONGEST_ANSWER = 600_000_000

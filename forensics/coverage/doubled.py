@@ -8,8 +8,8 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.believed import JOINED
 from forensics.columns import ensure
-from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP
 
 AGAIN: dict[str, pl.DataType] = {

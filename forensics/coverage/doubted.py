@@ -14,11 +14,11 @@ import numpy as np
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.believed import JOINED
 from forensics.boots import BEGINNING, END
 from forensics.capacity import Capacity, server_of
 from forensics.columns import ensure
 from forensics.coverage.alive import MARGIN, MINUTE, server
-from forensics.requests import JOINED
 
 START = 2 * MINUTE
 """The shortest silence (µs) in which a server that served before may serve again from a start."""

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.believed import JOINED
 from forensics.columns import ensure
 from forensics.coverage.alive import Lines, batches, minutes, server, silences, started
-from forensics.requests import JOINED
 from forensics.schema import ENGINE_HOP, HOPS
 
 FULLER = 0.75

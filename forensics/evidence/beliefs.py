@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from forensics.requests import ANY_HOP, BELIEVED, FEWEST, MOST
+from forensics.believed import BELIEVED
+from forensics.requests import ANY_HOP, FEWEST, MOST
 from forensics.schema import ENGINE_COLUMNS, REQUEST_COLUMNS, Column, by_name
 
 LOGGED = by_name((*REQUEST_COLUMNS, *ENGINE_COLUMNS))

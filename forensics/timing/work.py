@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from forensics.believed import BELIEVED
 from forensics.columns import ensure
 from forensics.limits import in_force
-from forensics.requests import BELIEVED
 
 GROUP = ("source", "model", "node", "since")
 """Times are compared within one format and hop, model, node, and time since that node's start."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics.believed import JOINED
 from forensics.coverage.hours import COUNTED
-from forensics.requests import JOINED
 from forensics.timing.stage import ADDED, NO_TIMES, Timing
 from forensics.triage.scored import attach
 from forensics.triage.shards import Left, Shard, fetch

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from forensics.requests import JOINED
+from forensics.believed import JOINED
 from forensics.timing import blocks, work
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block
