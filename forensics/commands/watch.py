@@ -62,7 +62,7 @@ def watch(
     from forensics.incident import load
     from forensics.live.watch.loop import Places
     from forensics.live.watch.loop import watch as follow
-    from forensics.live.watch.watch import Asked
+    from forensics.live.watch.asked import Asked
 
     asked = Asked(settle, keep, pause, once, fail_on)
     counts, code = follow(logs, load(incident), Places(out, state, textfile), asked)

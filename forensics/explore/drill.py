@@ -20,8 +20,9 @@ from forensics.case import Case, read_logs
 from forensics.errors import OutputExistsError, UsageError
 from forensics.explore.green import verdicts
 from forensics.incident import Incident, Trigger
+from forensics.live.watch.asked import Asked, Counts
 from forensics.live.watch.told import Output
-from forensics.live.watch.watch import Asked, Counts, Watch
+from forensics.live.watch.watch import Watch
 from forensics.scratch import scratch_folder
 from forensics.wording import count
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from forensics.case import Case
     from forensics.live.gate import Gate
     from forensics.live.verdict import Canary
-    from forensics.live.watch.watch import Counts
+    from forensics.live.watch.asked import Counts
 
 
 def verdicts(gate: Gate, canary: Canary, case: Case, watched: Counts) -> pl.DataFrame:

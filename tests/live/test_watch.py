@@ -17,8 +17,9 @@ import forensics
 from forensics import lab
 from forensics.cli import run
 from forensics.incident import Incident
+from forensics.live.watch.asked import Asked
 from forensics.live.watch.told import Output
-from forensics.live.watch.watch import Asked, Watch
+from forensics.live.watch.watch import Watch
 from forensics.sources.reading import read_shard
 
 CANARY = "CANARY-watched-prompt"
@@ -194,7 +195,7 @@ def test_logs_that_grow_while_they_are_read_do_not_keep_a_step_from_its_end(
                 file.write(b"".join(rows))
         return read_shard(shard)
 
-    monkeypatch.setattr("forensics.live.watch.watch.read_shard", and_write)
+    monkeypatch.setattr("forensics.live.watch.intake.read_shard", and_write)
     (watch := begin()).step()
     assert len(read) == 2
     watch.step()
@@ -205,7 +206,7 @@ def test_standard_input_is_read_to_its_end_however_slow_it_is(logs, monkeypatch,
     data = 4 * (logs / "gateway.ndjson").read_bytes()
     assert len(data) > 150_000, "more than a pipe holds"
     into, out_of = os.pipe()[::-1]
-    monkeypatch.setattr("forensics.live.watch.watch.MOST", 1_000)
+    monkeypatch.setattr("forensics.live.watch.piped.MOST", 1_000)
 
     def write() -> None:
         with os.fdopen(into, "wb", buffering=0) as pipe:

@@ -11,8 +11,9 @@ from pathlib import Path
 from forensics.errors import Exit
 from forensics.incident import Incident
 from forensics.live import gauges
+from forensics.live.watch.asked import Asked, Counts
 from forensics.live.watch.told import Output
-from forensics.live.watch.watch import Asked, Counts, Watch, reached
+from forensics.live.watch.watch import Watch, reached
 from forensics.schema import AFFECTED_TIERS
 from forensics.scratch import scratch_folder
 

@@ -1,0 +1,85 @@
+"""Judging what has come to rest: when it is due, and of which records."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from forensics.analysis import analyse
+from forensics.capacity import build
+from forensics.clock import Clocks
+from forensics.incident import Incident
+from forensics.live.watch.ring import IDS, Ring
+from forensics.live.watch.told import lines
+from forensics.schema import AFFECTED_TIERS
+
+_REST = 2.0
+"""How many times as long as the last judging took nothing is judged."""
+
+
+class Judge:
+    """Judges the requests of a ring.
+
+    Args:
+        ring: what was read of late.
+        incident: what is asked.
+        folder: private, for rows.
+        settle: seconds without a further record after which a request is at rest.
+    """
+
+    def __init__(self, ring: Ring, incident: Incident, folder: Path, settle: float) -> None:
+        self._ring, self._incident, self._folder = ring, incident, folder
+        self._settle = settle
+        self._moving = True
+        self._from = 0.0
+        self._floor_of: tuple[tuple[int, int], int | None] | None = None
+
+    def moved(self) -> None:
+        """Say that something was read, so that not all is at rest."""
+        self._moving = True
+
+    def floor(self) -> int | None:
+        """Return from how many tokens on a prompt may be too long for some engine."""
+        known = (len(self._ring.capacity), self._ring.clock.total())
+        if self._floor_of is None or self._floor_of[0] != known:
+            self._floor_of = known, self._lowest()
+        return self._floor_of[1]
+
+    def findings(self, now: float, *, last: bool) -> list[dict[str, Any]]:
+        """Judge what is at rest, but leave the more time for reading the longer that takes."""
+        if now < self._from and not last:
+            return []
+        found = self._at_rest(now, last=last)
+        ended = time.monotonic()
+        self._from = ended + _REST * (ended - now)
+        return found
+
+    def _lowest(self) -> int | None:
+        clocks = Clocks.infer(self._ring.clock, self._incident.logs.timezone)
+        epochs = build(list(self._ring.capacity), clocks, self._incident).epochs
+        stated = self._incident.trigger.threshold_tokens
+        sizes = [epochs[name].min() for name in ("pool_tokens", "input_limit_tokens")]
+        known = [int(str(size)) for size in [*sizes, stated] if size is not None]
+        return max(0, min(known) - self._incident.trigger.slack_tokens) if known else None
+
+    def _at_rest(self, now: float, *, last: bool) -> list[dict[str, Any]]:
+        """Return judged requests of the affected tiers that no record was added to of late."""
+        if not (self._moving or last):
+            return []  # all is at rest, and was judged so
+        rows = self._ring.suspects(self.floor())
+        self._moving = bool(rows.height) and bool((rows["_at"] > now - self._settle).any())
+        if not rows.height:
+            return []
+        reading = self._ring.reading(rows, self._folder / "suspects.parquet")
+        judged = analyse(reading, self._incident).requests
+        judged = judged.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+        if last:
+            return lines(judged)
+        moving = rows.filter(pl.col("_at") > now - self._settle)
+        restless = pl.concat([moving[name] for name in IDS]).drop_nulls().unique().implode()
+        names = [name for name in IDS if name in judged.columns]
+        moves = [pl.col(name).is_in(restless).fill_null(value=False) for name in names]
+        return lines(judged.filter(~pl.any_horizontal(moves)))

@@ -1,0 +1,47 @@
+"""Standard input as a watch reads it: what is there, up to the last whole line."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+
+from forensics.live.watch.follow import MOST, Chunk, Place
+
+
+class Piped:
+    """Holds what has come and was not taken yet."""
+
+    def __init__(self) -> None:
+        self._data = b""
+        self._lines = 0
+        self.ended = False
+        """No more will come."""
+
+    def read(self, *, last: bool) -> Chunk | None:
+        """Return a piece of what is there, or with ``last`` of all that comes; None where none is.
+
+        It is returned again until it is taken.
+        """
+        self.ended = False
+        while not self.ended and len(self._data) < MOST and (last or _ready()):
+            data = os.read(sys.stdin.buffer.fileno(), 1 << 20)
+            self._data += data
+            self.ended = not data
+        end = self._data.rfind(b"\n") + 1
+        if (last and self.ended) or (not end and len(self._data) >= MOST):
+            end = len(self._data)
+        if not end:
+            return None
+        begin = Place(0, 0, "", 0, 0, self._lines)
+        return Chunk(self._data[:end], begin, begin)
+
+    def take(self, chunk: Chunk) -> None:
+        """Let go of a piece that was read."""
+        self._data = self._data[len(chunk.data) :]
+        self._lines += chunk.data.count(b"\n")
+
+
+def _ready() -> bool:
+    """Say whether something of standard input, or its end, is there."""
+    return bool(select.select([sys.stdin.buffer], [], [], 0)[0])
