@@ -39,7 +39,8 @@ class BlockKeys:
         self._colons = np.flatnonzero(self._kinds == _COLON)
         at = marks.take(self._colons) - 1
         before = self.octets.take(at, mode="clip")
-        if (blank := np.flatnonzero(_blank(before))).size:
+        # No control character but white space stands in JSON outside of texts.
+        if (blank := np.flatnonzero(before <= _SPACE)).size:
             at[blank] = self._over_blanks(at[blank])
             before[blank] = self.octets.take(at[blank], mode="clip")
         quoted = before == _QUOTE
@@ -137,6 +138,8 @@ class Names:
         """Say whether some letter of the keys is written as an escape, in whatever text."""
         if not self._plain:
             return True
+        if b"\\" not in keys.data:
+            return False
         octets = keys.octets
         starts = (octets[:-1] == _BACKSLASH) & (octets[1:] == _UNICODE)
         if not starts.any():
