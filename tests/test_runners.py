@@ -188,6 +188,31 @@ def test_what_is_no_cluster_is_refused():
         runners.use(object())
 
 
+SCRIPT = """
+import sys, forensics
+print(forensics.read_logs(sys.argv[1], workers=2).requests.polars().height)
+print(__file__ if "__file__" in globals() else "no file")
+"""
+
+
+@pytest.mark.parametrize("way", ["a script", "standard input"])
+def test_a_program_is_not_run_again_by_its_workers(way, logs, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    name = str(script) if way == "a script" else "-"
+    with script.open() as given:
+        done = subprocess.run(
+            [sys.executable, name, str(logs)],
+            stdin=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.splitlines()[0]) > 100
+    assert len(done.stdout.splitlines()) == 2
+
+
 CHILD = """
 import os, time
 from pathlib import Path

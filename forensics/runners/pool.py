@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from multiprocessing import connection
 from typing import Any, ClassVar
 
+from forensics.runners.main import left_alone
 from forensics.runners.memory import within
 from forensics.runners.work import ShardError, StateT, Work
 
@@ -58,7 +59,8 @@ class Pool:
         with ProcessPoolExecutor(count, mp_context=context, initializer=_live_with_parent) as pool:
             try:
                 futures: dict[Future[StateT], int] = {}
-                with _share_of_threads(count):  # processes start as work is handed in
+                # Processes start as work is handed in.
+                with _share_of_threads(count), left_alone(function):
                     for number, shard in shards.items():
                         futures[pool.submit(function, shard)] = number
                 for future in as_completed(futures):

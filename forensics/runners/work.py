@@ -93,12 +93,12 @@ class Safely(Generic[WorkT, StateT]):
     """Calls a function where the shard is and hands its error back instead of raising it."""
 
     def __init__(self, function: Callable[[WorkT], StateT]) -> None:
-        self._function = function
+        self.function = function
 
     def __call__(self, shard: WorkT) -> StateT | Failure:
         """Return the state of the shard, or what may be said of the error."""
         try:
-            return self._function(shard)
+            return self.function(shard)
         except _GENTLE:
             raise
         except ForensicsError as error:
