@@ -7,6 +7,7 @@ environment, and had written and verified the report of the sample incident.
 from __future__ import annotations
 
 import argparse
+import gzip
 import hashlib
 import os
 import platform
@@ -69,7 +70,7 @@ def _packed(scratch: Path, extras: str) -> Path:
     (folder / "install.sh").write_text(INSTALL, encoding="utf-8")
     (folder / "install.sh").chmod(0o755)
     (folder / "SHA256SUMS").write_text(_hashes(folder), encoding="utf-8")
-    return _archive(folder)
+    return archive(folder)
 
 
 def _name(wheels: Path) -> str:
@@ -87,10 +88,15 @@ def _hashes(folder: Path) -> str:
     )
 
 
-def _archive(folder: Path) -> Path:
-    """Pack a folder; the same files give the same archive."""
+def archive(folder: Path) -> Path:
+    """Pack a folder beside it; the same files give the same archive."""
     packed = folder.with_name(f"{folder.name}.tar.gz")
-    with packed.open("wb") as file, tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as tar:
+    with (
+        packed.open("wb") as file,
+        # By itself it would write down when this was.
+        gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=1, mtime=0) as whole,
+        tarfile.open(fileobj=whole, mode="w") as tar,
+    ):
         for path in sorted(folder.rglob("*")):
             tar.add(path, f"{folder.name}/{path.relative_to(folder)}", recursive=False, filter=_of)
     return packed
