@@ -36,6 +36,7 @@ from forensics.coverage.alive import Lines
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
+from forensics.sources.otlp import SAMPLED
 from forensics.sources.reading import FileFacts, Reading
 from forensics.timing import stage
 from forensics.timing.stage import Timing
@@ -128,12 +129,13 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
-    found_holes = holes.find(folded.frame, logged, folded.within, lines)
+    sampled = [facts.number for facts in reading.files if facts.notes[SAMPLED]]
+    found_holes = holes.find(folded.frame, logged, folded.within, lines, sampled)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     if lines is not None:
-        known = unseen.Logged(capacities, found_holes.lacking, logged, worked)
+        known = unseen.Logged(capacities, found_holes.sure, logged, worked)
         limited = unseen.attach(limited, known)
     told = starts.logged(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)

@@ -358,3 +358,27 @@ def test_a_log_of_few_that_is_cut_off_clears_nobody_that_a_longer_one_does_not(
         unknown.append(set(table.filter(pl.col("tier") == "not_assessable")["request_id"]))
     assert unknown[0]
     assert unknown[0] < unknown[1]
+
+
+def of_troubles(*extra: Row) -> list[Row]:
+    """Requests that a gateway has all of, and an engine what fared badly of, and what is added."""
+    rows = of_hours((10, 11), given=("p1",))
+    names = ("received_at", "transfer_id", "hop", "prefill_node")
+    failed = {"transfer_status": "failed", "rejection_code": "transfer_failed"}
+    own = [row for row in rows if row.get("prefill_node") == "p1"]
+    told = [{n: row[n] for n in names} | failed | {"request_id": f"p{at}"} for at, row in
+            enumerate(own[::6])]  # fmt: skip
+    kept = [row for row in rows if row.get("hop", "gateway") == "gateway"]
+    return [*kept, *told, *extra]
+
+
+def test_an_engine_that_logs_troubles_alone_lacks_no_request(case_of: CaseOf) -> None:
+    served = {"received_at": "2026-03-02T10:02:01Z", "transfer_id": "7", "hop": "prefill"}
+    served |= {"prefill_node": "p1", "request_id": "r10-1", "prefill_prompt_tokens": 6_400}
+    found = []
+    for rows in (of_troubles(), of_troubles(served)):
+        document = case_of(*rows).exposure()
+        found += [(row.kept, row.lost) for row in document.reach if row.hop == "prefill"]
+    assert found[0] == (False, 0)
+    assert found[1][0]
+    assert found[1][1] > 40

@@ -37,7 +37,7 @@ class Logged:
 
     Attributes:
         capacity: epochs, when pools were told, and what the incident alone states.
-        lacking: requests that logs lack, of :class:`forensics.coverage.holes.Holes`.
+        lacking: ``sure`` of :class:`forensics.coverage.holes.Holes`.
         observed: records with ``handoff``, ``hop`` and ``received_at``.
         worked: of :func:`forensics.activity.hourly`.
     """

@@ -7,7 +7,8 @@ than logs that lost little. Only where another hop's record names the server, an
 given is of that server, the record is in a log that was not given.
 
 Where a hop logs no request that others prove (engines that log no requests, with lines of
-batches and of refusals alone), a missing record says nothing; but an hour or more in which one
+batches and of troubles alone; traces that say of themselves that they are a sample), a missing
+record says nothing; but an hour or more in which one
 of its nodes wrote nothing at all is a hole all the same, before its first line and after its
 last as well; so is all that its neighbours hold where a node was started and wrote nothing.
 Whoever is below the limit otherwise stays ruled out by it, and is counted in the bound: what a
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import schema
 from forensics.activity import HOUR
 from forensics.believed import JOINED
 from forensics.columns import ensure
@@ -66,12 +68,23 @@ class Holes:
         """Keys of the requests in any hole."""
         return self.lacking["handoff"].unique()
 
+    @property
+    def sure(self) -> pl.DataFrame:
+        """Those of ``lacking`` that were lost for sure: the others may be of a server that wrote.
+
+        Where a hop logs no requests, a silence is of one server, and they may be of another.
+        """
+        kept = self.shares.filter("kept")["hop"]
+        named = pl.col("node").is_not_null()
+        return self.lacking.filter(pl.col("hop").is_in(kept.implode()) | named)
+
 
 def find(
     requests: pl.DataFrame,
     observed: pl.DataFrame,
     within: pl.Series,
     lines: Lines | None,
+    sampled: list[int],
 ) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
@@ -81,6 +94,7 @@ def find(
         within: keys of requests that a gateway's record may be of, of
             :func:`forensics.joins.within`: whether it lacks them is not known.
         lines: what else shows that a server was there; None where only parts of logs were read.
+        sampled: numbers of files whose own records say that others were left out of them.
     """
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
@@ -94,7 +108,7 @@ def find(
             "handoff", "at", "hour", has=f"has_{hop}"
         )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
-        kept = _logs_requests(asked.filter("has")["handoff"], observed, hop)
+        kept = _logs_requests(asked.filter("has")["handoff"], observed, sampled, hop)
         shares.append((hop, share, kept, first, last))
         lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
         lost = _placed(lost, requests, observed)
@@ -128,13 +142,26 @@ def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) 
     return named.with_columns(node=told)
 
 
-def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
-    """Say whether any record of a hop is of a request and not of a refusal alone.
+_SIGNALS = [
+    column.name
+    for column in schema.ENGINE_COLUMNS
+    if column.kind == "flag" and column.name not in ("unverified", schema.TIMED_LATE)
+]
+_TROUBLE = (
+    pl.any_horizontal(pl.col("rejected", *_SIGNALS).fill_null(value=False))
+    | pl.col("rejection_code").is_not_null()
+    | pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False)
+)
+"""What engines that log no requests say all the same of those that fared badly."""
 
-    An engine that logs no requests says of those that it refuses that it did.
-    """
-    own = ensure(observed, ["rejected"]).filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
-    served = own.filter(~pl.col("rejected").fill_null(value=False))["handoff"]
+
+def _logs_requests(held: pl.Series, observed: pl.DataFrame, sampled: list[int], hop: str) -> bool:
+    """Say whether a hop logs requests: not troubles alone, nor a sample that says it is one."""
+    wanted = ["rejected", "rejection_code", "transfer_status", *_SIGNALS]
+    own = observed.filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
+    if sampled:
+        own = own.filter(~pl.col("file").is_in(sampled))
+    served = ensure(own, wanted).filter(~_TROUBLE)["handoff"]
     return bool(held.is_in(served.implode()).any())
 
 
