@@ -49,8 +49,8 @@ class Lineage(Struct, frozen=True):
     def __str__(self) -> str:
         if not self.unchecked:
             return count(self.checked, "row") + " of lineage"
-        rest = "; ".join(f"{one.rows:,} {one.format}: {one.why}" for one in self.unchecked)
-        return f"{count(self.checked, 'row')} of lineage ({rest})"
+        rest = ", ".join(f"{one.rows:,} of {one.format} ({one.why})" for one in self.unchecked)
+        return f"{count(self.checked, 'row')} of lineage, but not {rest}"
 
 
 def check(sealed: Sealed, inputs: Sequence[Located]) -> tuple[list[Fault], Lineage]:

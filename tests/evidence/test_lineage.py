@@ -134,9 +134,11 @@ def test_rows_that_cannot_be_checked_are_counted_with_the_reason(written, made, 
     moved.rename(made / "elsewhere")
     try:
         assert run(["verify", str(written), "--json"]) == 3
+        out, said = capsys.readouterr()
     finally:
         (made / "elsewhere").rename(moved)
-    lineage = json.loads(capsys.readouterr().out)["lineage"]
+    lineage = json.loads(out)["lineage"]
+    assert f"but not {number} of plain-ndjson (its input is not there any more)" in said
     (left,) = lineage["unchecked"]
     assert (lineage["checked"], left["rows"], left["format"]) == (0, number, "plain-ndjson")
     assert left["why"] == "its input is not there any more"
