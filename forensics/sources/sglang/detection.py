@@ -7,7 +7,10 @@ import re
 from forensics.incident import Incident
 from forensics.sources.sglang.messages import MESSAGES
 
-_RECORD = re.compile(rb'"event": ?"request\.(?:received|finished)')
+_RECORD = re.compile(
+    rb'^(?![a-z0-9][\w.-]*\s+\| )[^\n]*"event": ?"request\.(?:received|finished)', re.MULTILINE
+)
+"""Not behind the name of a container: that is a wrapper, and the lines beside it have it too."""
 _BARE = re.compile(rb"^(?:Receive|Finish|Receive OpenAI): obj=", re.MULTILINE)
 _WORDS = tuple(
     literal.encode()
