@@ -53,7 +53,7 @@ WRAPPERS = {
 
 
 @pytest.mark.few(40)
-@pytest.mark.parametrize(("inner", "outer"), product(WRAPPERS, repeat=2))
+@pytest.mark.parametrize(("inner", "outer"), list(product(WRAPPERS, repeat=2)))
 @pytest.mark.parametrize("log", LOGS)
 def test_two_wrappers_hide_no_record(read, log, inner, outer):
     data = (DATA / log).read_text()
