@@ -47,8 +47,8 @@ _FIRST: Final = (
 )
 """What is asked first of a judged request: a page is less wide than its table."""
 _DECIMALS: Final = 4
-_LONG: Final = 40
-"""Characters from which a text is read and not looked at."""
+_LONG: Final = 70
+"""Characters from which a text takes several lines."""
 _WIDE: Final = "<p style='margin:6px 0'>{caption}</p><div style='overflow-x:auto'>{made}</div>"
 
 
