@@ -57,6 +57,21 @@ def test_a_record_behind_other_text_in_its_line_is_unreadable(read, before):
     assert [one.line for one in seen.facts.unread] == [2]
 
 
+@pytest.mark.parametrize("between", ["", "2026-02-03T04:00:00.123456789Z stdout F "])
+def test_two_lines_in_one_are_two_that_are_unreadable(read, between):
+    boot = "INFO 02-03 04:00:00 [kv_cache_utils.py:1087] GPU KV cache size: 49,152 tokens"
+    for first in (boot, ADDED, QUIET):
+        seen = read(f"{QUIET}\n{first}{between}{ADDED}\n", "node.log")
+        assert len(seen.facts.unread) == (1 if first == QUIET else 2)
+        assert {one.line for one in seen.facts.unread} == {2}
+
+
+def test_a_log_line_that_a_prompt_quotes_is_none(read):
+    line = ADDED.replace("Added request over-1.", "Received request r-1: prompt: ")
+    line += f"'{ADDED}', params: SamplingParams(n=1), prompt_token_ids: [1], lora_request: None."
+    assert not read(f"{QUIET}\n{line}\n", "node.log").facts.unread
+
+
 @pytest.mark.parametrize("left", [10, 21, 30, 37, 43, 50])
 def test_a_last_line_that_was_cut_off_is_unreadable(read, left):
     seen = read(f"{QUIET}\n{ADDED[:left]}", "node.log")

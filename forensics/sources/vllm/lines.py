@@ -25,6 +25,9 @@ _NUMBER = {text: at for at, message in enumerate(MESSAGES) for text in message.l
 _INSIDE = {text: at for at, message in enumerate(MESSAGES) for text in message.inside}
 _BARE = [at for at, message in enumerate(MESSAGES) if message.bare]
 _CONTENT = [at for at, message in enumerate(MESSAGES) if message.whole]
+_READ = [text for message in MESSAGES if message.build is not None for text in message.literals]
+_ANOTHER = rf"{prefix.STAMP}\] (?:{'|'.join(map(re.escape, sorted(_READ)))})"
+"""A line of which something would be taken."""
 _TIMELESS = pl.col("yearless") & pl.col("local").is_null()
 ELSEWHERE = "message from a place that does not print it"
 _QUOTES = pl.col("file").str.contains(
@@ -90,9 +93,8 @@ _STAMPED = r"^\s+(?:\([^()]{1,60}\) )?[A-Z]{4,8} \d\d-\d\d \d\d:\d\d:\d\d "
 """Begin of a line of the log that something moved to the right: no traceback has it."""
 
 
-_READ = [text for message in MESSAGES if message.build is not None for text in message.literals]
-_GLUED = rf"\S.*{prefix.STAMP}\] (?:{'|'.join(map(re.escape, sorted(_READ)))})"
-"""A line of which something would be taken, behind one that lost its end, or a progress bar."""
+_GLUED = rf"\S.*{_ANOTHER}"
+"""Such a line behind a progress bar, or behind one that lost its end."""
 _CUT = rf"^{prefix.LEVEL} [0-9]{{2}}-[0-9]{{2}}[0-9: ]*(?:\[?[^\[\]\s]*)?$"
 _BEGUN = pl.Series(
     sorted({text[:end] for text in _READ for end in range(2, len(text))}), dtype=pl.String
@@ -100,7 +102,7 @@ _BEGUN = pl.Series(
 """What is left of a message in a line that was cut off within it."""
 _ODD = {
     "log line behind white space": pl.col("body").str.contains(_STAMPED),
-    "log line behind other text": ~pl.col("known") & pl.col("body").str.contains(_GLUED),
+    "log line behind other text": pl.col("body").str.contains(_GLUED),
     "line cut off": pl.when("known")
     .then(pl.col("body").is_in(_BEGUN.implode()))
     .otherwise(pl.col("body").str.contains(_CUT)),
@@ -119,6 +121,8 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
 def _message(at: int, rows: pl.DataFrame, context: Context, parsed: Parsed) -> list[int]:
     """Take the lines of one message; return those that are not in its form."""
     found, message = rows.filter(pl.col("message") == at), MESSAGES[at]
+    if at not in _CONTENT:
+        found = _alone(found, parsed)
     if not found.height:
         return []
     if message.build is None:
@@ -131,6 +135,17 @@ def _message(at: int, rows: pl.DataFrame, context: Context, parsed: Parsed) -> l
         parsed.ignored[ELSEWHERE] += int(doubted.sum())
         found = found.filter(~doubted)
     return _take(message, found, context, parsed)
+
+
+def _alone(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Leave out lines with a further one behind them: the values of neither can be told."""
+    glued = rows["body"].str.contains(_ANOTHER)
+    if not glued.any():
+        return rows
+    lines = rows.filter(glued)["line"].to_list()
+    parsed.read += len(lines)
+    parsed.unread += [Unread(line, None, "two lines in one") for line in lines for _ in range(2)]
+    return rows.filter(~glued)
 
 
 def _take(message: Message, rows: pl.DataFrame, context: Context, parsed: Parsed) -> list[int]:
