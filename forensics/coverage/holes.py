@@ -98,6 +98,7 @@ def find(
     """
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
+    whole = observed.filter(~pl.col("file").is_in(sampled)) if sampled else observed
     found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
     for hop in HOPS:
         hours = _hours(observed, lines, hop)
@@ -108,14 +109,14 @@ def find(
             "handoff", "at", "hour", has=f"has_{hop}"
         )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
-        kept = _logs_requests(asked.filter("has")["handoff"], observed, sampled, hop)
+        kept = _logs_requests(asked.filter("has")["handoff"], whole, hop)
         shares.append((hop, share, kept, first, last))
         lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
         lost = _placed(lost, requests, observed)
         if kept:
             hole = ~_elsewhere(lost["node"], observed, lines, hop)
-        elif lines is not None:
-            hole = silences(asked["at"], observed, lines, hop).over(lost["at"])
+        elif lines is not None and _hours(whole, lines, hop).len():
+            hole = silences(asked["at"], whole, lines, hop).over(lost["at"])
         else:
             hole = pl.repeat(False, lost.height, dtype=pl.Boolean, eager=True)
         untold.append(lost.filter(~hole).select(*LACKS))
@@ -155,12 +156,10 @@ _TROUBLE = (
 """What engines that log no requests say all the same of those that fared badly."""
 
 
-def _logs_requests(held: pl.Series, observed: pl.DataFrame, sampled: list[int], hop: str) -> bool:
-    """Say whether a hop logs requests: not troubles alone, nor a sample that says it is one."""
+def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
+    """Say whether a hop logs requests, and not troubles alone."""
     wanted = ["rejected", "rejection_code", "transfer_status", *_SIGNALS]
     own = observed.filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
-    if sampled:
-        own = own.filter(~pl.col("file").is_in(sampled))
     served = ensure(own, wanted).filter(~_TROUBLE)["handoff"]
     return bool(held.is_in(served.implode()).any())
 
