@@ -14,7 +14,7 @@ import msgspec
 
 from forensics import declared
 from forensics.notices.fixed import FACTS
-from forensics.notices.markdown import unescaped
+from forensics.notices.markdown import held, released
 from forensics.notices.plaintext import without_emphasis, without_tags
 
 _COLUMNS = tuple(declared.NOTICE_REQUESTS.dtypes)
@@ -51,13 +51,22 @@ def as_read(name: str, data: bytes) -> AsRead:
         return _records([msgspec.json.decode(line) for line in text.splitlines()])
     if name.endswith(".json"):
         return AsRead(_APART.join(_values(msgspec.json.decode(text))))
-    shown = html.unescape(text)
-    whole = unescaped(shown) if name.endswith(".md") else shown
+    return _markdown(text) if name.endswith(".md") else _html(text)
+
+
+def _html(text: str) -> AsRead:
     # An id can be split by tags, and stand in one.
-    bare = without_tags(text)
-    parts = unescaped(bare) if name.endswith(".md") else html.unescape(_TAG.sub(_APART, text))
+    read = (html.unescape(text), without_tags(text))
+    return AsRead(_APART.join(read), parts=html.unescape(_TAG.sub(_APART, text)))
+
+
+def _markdown(text: str) -> AsRead:
+    """Return it without the signs that act; those that are escaped are read as they are."""
+    source = held(text)
+    bare = without_tags(source)
     # Emphasis can split one as well.
-    return AsRead(_APART.join((whole, bare, without_emphasis(bare))), parts=parts)
+    read = map(released, (html.unescape(source), bare, without_emphasis(bare)))
+    return AsRead(_APART.join(read), parts=released(bare))
 
 
 def _table(text: str) -> AsRead:

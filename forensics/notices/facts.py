@@ -19,6 +19,7 @@ from forensics.exposure import Tenant, stamp
 from forensics.guard import checked
 from forensics.notices.finished import Finished
 from forensics.notices.identity import notice_id
+from forensics.notices.phrases import core
 from forensics.standins import stands_in
 
 TIERS = ("confirmed", "probable", "possible", "not_assessable")
@@ -122,10 +123,16 @@ def _unaffected(
     report: Finished, named: list[Tenant], pseudonym: Named, asked: Iterable[str]
 ) -> list[dict[str, object]]:
     listed = {tenant.tenant_id for tenant in named}
+    alike = {core(tenant) for tenant in listed if tenant is not None}
     rows: list[dict[str, object]] = []
     for tenant in sorted(set(asked)):
         if tenant in listed:
             raise UsageError("a tenant that asked for a statement is listed in the report")
+        if core(tenant) in alike:
+            raise UsageError(
+                "a tenant that asked for a statement has the name of one that is listed in the "
+                "report but for its case, blanks or signs: state the name as the records have it"
+            )
         name, population = pseudonym(tenant), declared.TOLD[-1]
         counts = dict.fromkeys(
             (*(f"n_{tier}" for tier in TIERS), "requests", "responses", "total"), 0

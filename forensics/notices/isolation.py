@@ -76,8 +76,7 @@ class Isolation:
         self._of_own_word = _not_in(nobodys, known.owners | known.short | known.numbers)
         words = Phrases(self._of_own_word)
         self._own = {what: words.found(text) for what, text in (own or {}).items()}
-        self.in_id_fields = known.total - len(self._of_phrase.keys() & known.owners.keys())
-        self.in_id_fields -= len(self._alone)
+        self.in_id_fields = len(known.ids - self._of_phrase.keys() - self._alone.keys())
         for tenant, name in names.items():
             for notice in (name, *(f"{name}-{told}" for told in TOLD)):
                 self._of_phrase[notice] = frozenset({tenant})

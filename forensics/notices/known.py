@@ -31,8 +31,8 @@ class Known:
         self.owners: dict[str, Owners] = {}
         self.short: dict[str, Owners] = {}
         self.numbers: dict[str, Owners] = {}
-        self.total = 0
-        """Different ids of requests and tenants."""
+        self.ids: frozenset[str] = frozenset()
+        """Ids of requests and tenants as they are compared."""
 
     def add_all(self, requests: Mapping[str, Owners], names: Iterable[str]) -> None:
         """Add the ids of requests and of all tenants, those without a packet as well."""
@@ -41,7 +41,7 @@ class Known:
         tenants = {tenant for owners in requests.values() for tenant in owners}
         for tenant in {*tenants, *names} - {None}:
             self._add_id(tenant or "", frozenset({tenant}))
-        self.total = len({core(one) or one for one in (*requests, *tenants, *names) if one})
+        self.ids = frozenset(core(one) or one for one in (*requests, *tenants, *names) if one)
 
     def _add_id(self, text: str, owners: Owners) -> None:
         for form in {text, visible(text)}:  # what cannot be seen is written out for readers

@@ -12,6 +12,10 @@ _WWW: Final = re.compile(r"(?i)\bwww\.")
 _START: Final = re.compile(r"^(\s*)([-.]|\d+[.)])")
 _BACK: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
+_HELD: Final = 0x10FF00
+"""Private signs at the end of Unicode stand for those that are escaped; nothing shown has any."""
+_RELEASED: Final = {_HELD + sign: chr(sign) for sign in range(0x80)}
+
 
 class Markdown(str):
     """Text of the program's own, which is Markdown already."""
@@ -37,9 +41,19 @@ def show(value: Any) -> Any:
     return escaped(shown) if isinstance(value, str) else shown
 
 
+def held(source: str) -> str:
+    """Return Markdown whose escaped signs are no signs of it any more; see :func:`released`."""
+    return _BACK.sub(lambda found: chr(_HELD + ord(found[1])), source)
+
+
+def released(text: str) -> str:
+    """Return a text with the signs that :func:`held` took out of it."""
+    return text.translate(_RELEASED)
+
+
 def unescaped(source: str) -> str:
     """Return Markdown without its escapes, as a reader sees it."""
-    return _BACK.sub(r"\1", source)
+    return released(held(source))
 
 
 def _unlisted(found: re.Match[str]) -> str:

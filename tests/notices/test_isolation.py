@@ -1,5 +1,6 @@
 """A packet that holds what is another tenant's stops the export, and nothing appears."""
 
+import html
 import json
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from forensics.errors import Exit, PrivacyError
 from forensics.notices import facts, write
 from forensics.notices.inert import POLICY_TAG
 from forensics.notices.isolation import Isolation
+from forensics.notices.markdown import escaped
 
 OWN, OTHER = "acct-000001", "acct-000002"
 OF_OTHER = "req-000001-canary"
@@ -80,6 +82,47 @@ def test_an_id_that_tags_split_is_found():
     split = OF_OTHER.replace("-", "<i></i>-")
     with pytest.raises(PrivacyError):
         searched.check("t-b-recipient", OWN, facts_of | {"notice.html": split.encode()})
+
+
+LONGER = [
+    "Acme Holdings (EU)",
+    "org:acme-holdings",
+    "eu_acme-holdings",
+    "<b>acme-holdings</b>",
+    "&lt;acme-holdings&gt;",
+    "eu*acme-holdings",
+]
+
+
+@pytest.mark.parametrize("own", LONGER)
+def test_an_id_within_a_tenants_own_longer_one_is_its_own_in_every_file(own):
+    """Escapes are no part of it, and what is escaped is no sign that acts."""
+    other = "Acme Holdings" if " " in own else "acme-holdings"
+    searched = Isolation({}, {own: "t-a", other: "t-b"}, {}, [])
+    files = {"facts.json": json.dumps({"account": own}).encode()}
+    shown = {
+        "notice.md": f"for {escaped(own)}, today".encode(),
+        "notice.html": f"<p>for {html.escape(own)}</p>".encode(),
+    }
+    searched.check("t-a-recipient", own, files | shown)
+    for name, text in shown.items():
+        planted = {name: text + f" and <i>{other[:3]}</i>{other[3:]}".encode()}
+        with pytest.raises(PrivacyError):
+            searched.check("t-a-recipient", own, files | planted)
+
+
+def test_emphasis_splits_an_id_only_where_it_acts():
+    searched = Isolation({}, {"ac-holdings-1": "t-a", OWN: "t-b"}, {}, [])
+    files = {"facts.json": f'{{"account":"{OWN}"}}'.encode()}
+    searched.check("t-b-recipient", OWN, files | {"notice.md": rb"for ac\*-holdings-1"})
+    with pytest.raises(PrivacyError):
+        searched.check("t-b-recipient", OWN, files | {"notice.md": b"for **ac**-holdings-1"})
+
+
+def test_contacts_are_no_ids_that_are_looked_for_in_fields_alone():
+    contacts = {OWN: ["ciso@own.example", "Ann Other-Person"], OTHER: ["dpo@other.example"]}
+    searched = Isolation({"1": frozenset({OWN})}, {OWN: "t-a", OTHER: "t-b"}, contacts, [])
+    assert searched.in_id_fields == 1
 
 
 def _request(name: str) -> dict[str, object]:

@@ -173,8 +173,15 @@ def test_a_statement_for_a_tenant_in_neither_list(report, tmp_path):
     assert run(call) == Exit.COMPLETE
     (fact,) = (fact for fact in facts(notices) if fact["population"] == "unaffected")
     assert (fact["account"], fact["tier"], fact["listed"]) == ("acct-000009", None, 0)
-    call = ["notify", str(report), "-o", str(tmp_path / "2"), "--also-unaffected", "acct-000001"]
+
+
+@pytest.mark.parametrize(
+    "name", ["acct-000001", "ACCT-000001", " acct-000001\u00a0", "\uff41cct-000001"]
+)
+def test_no_statement_for_the_name_of_a_listed_tenant_however_it_is_spelt(name, report, tmp_path):
+    call = ["notify", str(report), "-o", str(tmp_path / "n"), "--also-unaffected", name]
     assert run(call) == Exit.USAGE
+    assert not (tmp_path / "n").exists()
 
 
 def test_an_incident_of_another_case_is_refused(report, tmp_path):
