@@ -125,7 +125,8 @@ def write(key: str, data: bytes) -> int:
         OSError: it cannot be written.
     """
     _seen.pop(key, None)
-    with _plain_errors(key), _connection().open_output_stream(key) as file:
+    # Without being told, Arrow would compress what goes under a name like .gz once more.
+    with _plain_errors(key), _connection().open_output_stream(key, compression=None) as file:
         file.write(data)
     return len(data)
 

@@ -72,7 +72,7 @@ class Bucket:
 
     def put(self, key: str, data: bytes) -> str:
         """Write an object and return its address."""
-        with self._storage.open_output_stream(f"{self.name}/{key}") as file:
+        with self._storage.open_output_stream(f"{self.name}/{key}", compression=None) as file:
             file.write(data)
         return f"s3://{self.name}/{key}"
 

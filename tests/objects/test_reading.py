@@ -1,5 +1,6 @@
 """Logs and evidence sets in object storage give what they give on disk, and tell no secret."""
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -46,6 +47,33 @@ def test_logs_below_a_prefix_give_what_they_give_on_disk(bucket: Any, logs: Path
     assert affected(address) == expected
     assert affected(f"{address}/*") == expected
     assert affected(*(f"{address}/{path.name}" for path in logs.iterdir())) == expected
+
+
+@pytest.mark.parametrize("ending", ["log.gz", "zip", "tar.gz"])
+def test_what_is_packed_is_read_as_on_disk(
+    bucket: Any, logs: Path, tmp_path: Path, ending: str
+) -> None:
+    packed = tmp_path / f"prefill-01.{ending}"
+    log = logs / "prefill-01.log"
+    if ending == "log.gz":
+        packed.write_bytes(gzip.compress(log.read_bytes()))
+    else:
+        kind = "zip" if ending == "zip" else "gztar"
+        shutil.make_archive(str(tmp_path / "prefill-01"), kind, logs, log.name)
+    here, there = (
+        forensics.read_logs(name)
+        for name in (str(packed), bucket.put(f"packed/{packed.name}", packed.read_bytes()))
+    )
+    assert here.requests.polars().height
+    assert [(f.sha256, f.kept) for f in here.analysis.files] == [
+        (f.sha256, f.kept) for f in there.analysis.files
+    ]
+
+
+def test_objects_are_written_as_they_are(bucket: Any) -> None:
+    data = gzip.compress(b"a log")
+    (ObjectPath("s3://incident/written") / "a.log.gz").write_bytes(data)
+    assert bucket.get("written") == {"a.log.gz": data}
 
 
 def test_a_set_is_ingested_from_logs_and_read_where_it_lies(
