@@ -10,7 +10,7 @@ from forensics.notices.phrases import core
 from forensics.shown import visible
 
 _NUMBER: Final = re.compile(r"[\d.,:+ -]+")
-_CLOCK: Final = r"\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z|[+-]\d\d:?\d\d)?"
+_CLOCK: Final = r"\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:z| ?utc|[+-]\d\d:?\d\d)?"
 _TIME: Final = re.compile(rf"\d{{4}}-\d\d-\d\d(?:[t ]{_CLOCK})?|{_CLOCK}")
 _LEAST: Final = 8
 _LEAST_ALONE: Final = 2

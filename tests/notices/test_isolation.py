@@ -119,6 +119,13 @@ def test_emphasis_splits_an_id_only_where_it_acts():
         searched.check("t-b-recipient", OWN, files | {"notice.md": b"for **ac**-holdings-1"})
 
 
+@pytest.mark.parametrize("name", ["2026-09-01 05:00:00 UTC", "2026-09-01T05:00:00Z", "05:00"])
+def test_an_account_that_is_called_like_a_time_stops_no_notice_that_has_it(name):
+    searched = Isolation({}, {name: "t-a", OWN: "t-b"}, {}, [])
+    files = {"facts.json": f'{{"account":"{OWN}"}}'.encode()}
+    searched.check("t-b-recipient", OWN, files | {"notice.md": f"from {name} on".encode()})
+
+
 def test_contacts_are_no_ids_that_are_looked_for_in_fields_alone():
     contacts = {OWN: ["ciso@own.example", "Ann Other-Person"], OTHER: ["dpo@other.example"]}
     searched = Isolation({"1": frozenset({OWN})}, {OWN: "t-a", OTHER: "t-b"}, contacts, [])
