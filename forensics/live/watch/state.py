@@ -86,24 +86,22 @@ def boot() -> str:
 
 
 def learnt(frames: list[pl.DataFrame], kind: str) -> list[Learnt]:
-    """Return frames as they are kept, each held against what its kind may hold.
+    """Return frames as they are kept, as one, held against what their kind may hold.
 
     Raises:
         PrivacyError: a row holds what its kind may not hold.
     """
+    if not frames:
+        return []
     table = KINDS[kind].table
-    kept = []
-    for frame in frames:
-        absent = [
-            pl.lit(None, dtype=t).alias(n)
-            for n, t in table.dtypes.items()
-            if n not in frame.columns
-        ]
-        whole = frame.drop("file", strict=False).with_columns(absent).select(list(table.dtypes))
-        kept.append(
-            Learnt(checked(whole.cast(dict(table.dtypes.items())), table).to_dict(as_series=False))
-        )
-    return kept
+    every = pl.concat(
+        [frame.drop("file", strict=False) for frame in frames], how="diagonal_relaxed"
+    )
+    absent = [
+        pl.lit(None, dtype=t).alias(n) for n, t in table.dtypes.items() if n not in every.columns
+    ]
+    whole = every.with_columns(absent).select(list(table.dtypes)).cast(dict(table.dtypes.items()))
+    return [Learnt(checked(whole, table).to_dict(as_series=False))]
 
 
 def frames(kept: list[Learnt], kind: str) -> list[pl.DataFrame]:
