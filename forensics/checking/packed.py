@@ -10,7 +10,7 @@ from typing import BinaryIO, cast
 
 from forensics.checking.memory import in_place_of
 from forensics.sources.archives.members import MemberStream
-from forensics.sources.blocks import Opened
+from forensics.sources.blocks import Opened, with_line_feeds
 from forensics.sources.files import Input
 from forensics.sources.packing import DamagedStreamError
 
@@ -54,7 +54,8 @@ def is_packed(first: bytes) -> bool:
     """Say whether what a reader gets to see are other bytes than those on disk."""
     try:
         with Opened(in_place_of(_NO_FILE, first)) as opened:
-            return opened.head() != first.removeprefix(_BOM)
+            # Line ends are no packing.
+            return opened.head() != with_line_feeds(first.removeprefix(_BOM))
     except DamagedStreamError:
         return True
 

@@ -247,7 +247,7 @@ def _line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def with_line_feeds(text: bytes) -> bytes:
     """Return some text with a line feed for each carriage return that has none behind it."""
-    if text.count(b"\r") == text.count(b"\r\n"):
+    if b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"):
         return text
     return _RETURN.sub(b"\n", text)
 
