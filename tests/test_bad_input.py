@@ -283,7 +283,7 @@ def test_ways_to_write_lines(tmp_path):
     path.write_bytes(LINE + b'{"request_id": "\0"}\n' + LINE.strip() + LINE.strip())
     code, count = numbers(path)
     assert code == 3
-    assert count["unreadable"] == {"not valid JSON": 2}
+    assert count["unreadable"] == {"not valid JSON": 3}
 
 
 def test_a_naive_time_without_a_stated_zone(tmp_path):
