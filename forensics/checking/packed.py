@@ -54,8 +54,9 @@ def is_packed(first: bytes) -> bool:
     """Say whether what a reader gets to see are other bytes than those on disk."""
     try:
         with Opened(in_place_of(_NO_FILE, first)) as opened:
+            bare = first.removeprefix(_BOM)
             # Line ends are no packing.
-            return opened.head() != with_line_feeds(first.removeprefix(_BOM))
+            return opened.head() not in (bare, with_line_feeds(bare))
     except DamagedStreamError:
         return True
 
