@@ -80,9 +80,9 @@ def test_what_is_no_set_is_not_replaced(bucket: Any, tmp_path: Path) -> None:
 
 
 def test_logs_are_not_replaced_by_the_set_that_is_made_of_them(bucket: Any, tmp_path: Path) -> None:
-    log = bucket.put("logs/a.ndjson", write(tmp_path / "a.ndjson", 1).read_bytes())
-    assert ingest(log, "-o", "s3://incident/logs", "--force") == Exit.USAGE
-    assert bucket.get("logs").keys() == {"a.ndjson"}
+    log = bucket.put("replaced/logs/a.ndjson", write(tmp_path / "a.ndjson", 1).read_bytes())
+    assert ingest(log, "-o", "s3://incident/replaced/logs", "--force") == Exit.USAGE
+    assert bucket.get("replaced/logs").keys() == {"a.ndjson"}
 
 
 def test_a_run_that_fails_leaves_the_set_as_it_was(
