@@ -36,6 +36,7 @@ from forensics.coverage.alive import Lines
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
+from forensics.sources import registry
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.reading import FileFacts, Reading
 from forensics.timing import stage
@@ -129,8 +130,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
-    sampled = [facts.number for facts in reading.files if facts.notes[SAMPLED]]
-    found_holes = holes.find(folded.frame, logged, folded.within, lines, sampled)
+    partial = _partial(reading.files)
+    found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
@@ -186,6 +187,12 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         attested=attested,
         _beyond=Beyond(behind, incident),
     )
+
+
+def _partial(files: list[FileFacts]) -> list[int]:
+    """Return the numbers of the files that hold some requests only, by what they are or say."""
+    kinds = {one.name for one in registry.FORMATS if one.partial}
+    return [facts.number for facts in files if facts.format in kinds or facts.notes[SAMPLED]]
 
 
 def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:

@@ -88,9 +88,7 @@ POPULATIONS = ("recipient", "source")
 MECHANISMS = ("read", "write", "unknown")
 
 REQUEST_COLUMNS: tuple[Column, ...] = (
-    Column(
-        "request_id", "id", "decode's id, else the gateway's, prefill's, or the hand-off's own"
-    ),
+    Column("request_id", "id", "decode's id, else the gateway's, prefill's, or the hand-off's own"),
     Column("prefill_request_id", "id", "prefill's id where it differs", "prefill"),
     Column("transfer_id", "id", "what both sides of the hand-off share"),
     Column("tenant_id", "name", "account, team or API-key alias", "client"),

@@ -60,9 +60,9 @@ def watch(
     finding is written once, even if a run was killed.
     """
     from forensics.incident import load
+    from forensics.live.watch.asked import Asked
     from forensics.live.watch.loop import Places
     from forensics.live.watch.loop import watch as follow
-    from forensics.live.watch.asked import Asked
 
     asked = Asked(settle, keep, pause, once, fail_on)
     counts, code = follow(logs, load(incident), Places(out, state, textfile), asked)

@@ -84,7 +84,7 @@ def find(
     observed: pl.DataFrame,
     within: pl.Series,
     lines: Lines | None,
-    sampled: list[int],
+    partial: list[int],
 ) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
@@ -94,11 +94,11 @@ def find(
         within: keys of requests that a gateway's record may be of, of
             :func:`forensics.joins.within`: whether it lacks them is not known.
         lines: what else shows that a server was there; None where only parts of logs were read.
-        sampled: numbers of files whose own records say that others were left out of them.
+        partial: numbers of files that hold some requests by their nature: no loss shows there.
     """
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
-    whole = observed.filter(~pl.col("file").is_in(sampled)) if sampled else observed
+    whole = observed.filter(~pl.col("file").is_in(partial)) if partial else observed
     found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
     for hop in HOPS:
         hours = _hours(observed, lines, hop)

@@ -87,6 +87,9 @@ class Format:
     inside: tuple[str, ...] = ()
     """Keys, one of which alone makes a record its own, wherever in the record it stands: what tells
     a file of such records may be in some of them only."""
+    partial: bool = False
+    """Whether it holds some requests by its nature, such as those that a tracer kept: what is not
+    in it was not lost."""
     resumed: Callable[[Context], Resumed] | None = None
     """Its reader for records that stand apart in a file and belong together; None where each
     of them stands by itself."""
@@ -223,6 +226,7 @@ FORMATS: tuple[Format, ...] = (
         spans.sniff,
         spans.FORMS,
         keys=_keys("resourceSpans", "batches"),
+        partial=True,
         inside=SPANS_INSIDE,
         resumed=spans.SpanLog,
     ),
@@ -236,6 +240,7 @@ FORMATS: tuple[Format, ...] = (
         genai_spans.sniff,
         genai_spans.FORMS,
         keys=_keys("resourceSpans", "batches"),
+        partial=True,
         resumed=spans.SpanLog,
     ),
     Format(
