@@ -1,19 +1,21 @@
 """Requests that other hops prove and of which the logs of a hop hold no record.
 
-Where a hop logs requests at all, one that it lacks was lost, whatever share of the others it
-holds: what the lost record would have shown is not known, and a prompt below the limit then
-clears nobody. Logs that lost much look like those of some servers alone, and must clear no more
-than logs that lost little. Only where another hop's record names the server, and nothing that was
-given is of that server, the record is in a log that was not given.
+What a lost record would have shown is not known, and a prompt below the limit then clears nobody.
+A record was lost where
 
-Where a hop logs no request that others prove (engines that log no requests, with lines of
-batches and of troubles alone; traces that say of themselves that they are a sample), a missing
-record says nothing; but an hour or more in which one
-of its nodes wrote nothing at all is a hole all the same, before its first line and after its
-last as well; so is all that its neighbours hold where a node was started and wrote nothing.
-Whoever is below the limit otherwise stays ruled out by it, and is counted in the bound: what a
-missing record would have shown is not known either. So it is where a hop has no log at all, or
-a node's was not given.
+* another hop's record names its server, and that server logged other requests;
+* or the hop's logs hold nearly every request of its neighbours in their fuller hours. Where logs
+  begin and end makes no difference: one that is cut off must not look more whole than one that has
+  an hour less;
+* or one of the hop's servers was silent for an hour or more, or wrote nothing at all though it was
+  started; or it is of one of two hand-offs under one number, of which the hop logged the other.
+
+Otherwise a missing record says nothing: the hop's logs hold few of the requests that others prove,
+since one server's of four were given, since its engines log troubles alone or some requests only,
+or since they are spans, of which no more than some are kept. Nothing tells such logs from those
+that lost much where nobody names the server. Whoever is below the limit stays ruled out by it then,
+and is counted in the bound: what a missing record would have shown is not known either. So it is
+where a hop has no log at all, or a server's was not given.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ from forensics.columns import ensure
 from forensics.coverage.alive import Lines, batches, minutes, server, silences, started
 from forensics.schema import ENGINE_HOP, HOPS
 
+KEPT = 0.75
+"""Share of the neighbours' requests from which on a hop's logs count as kept."""
 FULLER = 0.75
 """Which hour of all is looked at, by its share: hours that lost records say nothing of the rest."""
 LEAST = 10
@@ -53,10 +57,10 @@ class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
-    the same of requests whose records no log that was given could hold. ``shares``: hop, the
-    share of the neighbours' requests that the hop's logs hold in one of their fuller hours
-    (:data:`FULLER`), whether they hold any at all, so that one which they lack was lost (``kept``),
-    and from which hour to which they reach.
+    the same of requests whose missing record says nothing. ``shares``: hop, the share of the
+    neighbours' requests that the hop's logs hold in one of their fuller hours (:data:`FULLER`),
+    whether that is so much that any which they lack was lost (``kept``), and from which hour to
+    which they reach.
     """
 
     lacking: pl.DataFrame
@@ -109,16 +113,17 @@ def find(
             "handoff", "at", "hour", has=f"has_{hop}"
         )
         share = _share(asked.filter(pl.col("hour").is_between(first, last)))
-        kept = _logs_requests(asked.filter("has")["handoff"], whole, hop)
-        shares.append((hop, share, kept, first, last))
+        logs = _logs_requests(asked.filter("has")["handoff"], whole, hop)
+        shares.append((hop, share, logs and share >= KEPT, first, last))
         lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
         lost = _placed(lost, requests, observed)
-        if kept:
-            hole = ~_elsewhere(lost["node"], observed, lines, hop)
-        elif lines is not None and _hours(whole, lines, hop).len():
-            hole = silences(asked["at"], whole, lines, hop).over(lost["at"])
-        else:
-            hole = pl.repeat(False, lost.height, dtype=pl.Boolean, eager=True)
+        hole = pl.repeat(False, lost.height, dtype=pl.Boolean, eager=True)
+        if logs:
+            hole = lost["named"] | (share >= KEPT)
+            hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
+        if lines is not None and _hours(whole, lines, hop).len():
+            hole |= silences(asked["at"], whole, lines, hop).over(lost["at"])
+        hole &= ~_elsewhere(lost["node"], observed, lines, hop)
         untold.append(lost.filter(~hole).select(*LACKS))
         found.append(lost.filter(hole).select(*LACKS))
     schema = {"hop": pl.String, "share": pl.Float64, "kept": pl.Boolean}
@@ -131,16 +136,20 @@ def find(
 
 
 def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
-    """Add the node that lost each record: another hop's record names it, or it is the only one."""
+    """Add the node that lost each record: another hop's record names it, or it is the only one.
+
+    ``named`` says that it is the former.
+    """
     rows = ensure(requests, ["prefill_node", "decode_node"])
-    named = lost.join(rows.select("handoff", "prefill_node", "decode_node"), on="handoff")
-    told = pl.lit(None, dtype=pl.String)
+    found = lost.join(rows.select("handoff", "prefill_node", "decode_node"), on="handoff")
+    told, named = pl.lit(None, dtype=pl.String), pl.lit(value=False)
     for hop in ("prefill", "decode"):
         own = ensure(observed, [f"{hop}_node"]).filter(pl.col("hop") == hop)[f"{hop}_node"]
         nodes = own.drop_nulls().unique().to_list()
         only = pl.lit(nodes[0] if len(nodes) == 1 else None, dtype=pl.String)
         told = pl.when(pl.col("hop") == hop).then(pl.coalesce(f"{hop}_node", only)).otherwise(told)
-    return named.with_columns(node=told)
+        named |= (pl.col("hop") == hop) & pl.col(f"{hop}_node").is_not_null()
+    return found.with_columns(node=told, named=named)
 
 
 _SIGNALS = [
@@ -162,6 +171,23 @@ def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
     own = observed.filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
     served = ensure(own, wanted).filter(~_TROUBLE)["handoff"]
     return bool(held.is_in(served.implode()).any())
+
+
+_ROOM = r"^[0-9]{1,19}$"
+"""A hand-off's own number: a trace, which spans several calls, has another form."""
+
+
+def _beside(requests: pl.DataFrame, rows: pl.DataFrame, hop: str) -> pl.Series:
+    """Return the requests that share their hand-off's number with one that a hop logged.
+
+    One record of two uses of a number was kept: the other was written to a log that was, too.
+    """
+    twice = requests.filter(requests["transfer_id"].is_duplicated())
+    twice = twice.filter(pl.col("transfer_id").str.contains(_ROOM)).select("handoff", "transfer_id")
+    if hop == "gateway" or not twice.height:
+        return twice["handoff"].clear()
+    logged = twice.join(rows.filter(f"has_{hop}"), on="handoff", how="semi")
+    return twice.join(logged, on="transfer_id", how="semi")["handoff"]
 
 
 def _elsewhere(
