@@ -1,6 +1,7 @@
 """The commands: what goes to stdout and stderr, and the exit code."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,6 +35,14 @@ def test_report_prints_its_summary_on_stderr_and_nothing_on_stdout(
     assert captured.out == ""
     assert "affected responses" in captured.err
     assert str(tmp_path / "out" / "report.html") in captured.err
+
+
+def test_the_module_is_the_command_and_hands_on_its_exit_code() -> None:
+    asked = [sys.executable, "-m", "forensics", "explain", "no-such-report", "x"]
+    made = subprocess.run(asked, capture_output=True, text=True, check=False)
+    assert (made.returncode, made.stdout) == (run(asked[3:]), "")
+    assert made.returncode
+    assert made.stderr.startswith("forensics: ")
 
 
 def test_json_on_stdout_is_one_document(

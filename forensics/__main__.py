@@ -1,0 +1,5 @@
+"""The command, as ``python -m forensics``."""
+
+from forensics.cli import main
+
+main()
