@@ -31,6 +31,7 @@ from forensics.report import (
     timingchart,
 )
 from forensics.report.parts import numbered
+from forensics.timing.widths import FACTOR
 
 TOP_RECIPIENTS: Final = 5
 
@@ -154,6 +155,7 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     env.globals["span"] = text.span
+    env.globals["factor"] = f"{FACTOR:g}"
     env.filters["utc"] = text.utc
     env.filters["tier"] = theme.tier
     return env
