@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.timingdata import COLUMNS, HOURS, NODES, POOL_TOKENS, ROW_GROUP, START
+from benchmarks.timingdata import COLUMNS, HOURS, NODES, POOL_TOKENS, START
 from forensics.timing import clusters
+from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block
 from forensics.timing.scores import judge
 
@@ -41,13 +43,22 @@ def _blocks(file: Path) -> Iterator[Block]:
     first = 0
     # What is read ahead would be the whole file.
     opened = pq.ParquetFile(file, read_dictionary=["prefill_node"], pre_buffer=False)
-    for batch in opened.iter_batches(ROW_GROUP, columns=list(COLUMNS)):
-        yield _block(batch, first)
+    for group in range(opened.num_row_groups):
+        rows = opened.read_row_group(group, columns=list(COLUMNS[1:])).combine_chunks()
+        (batch,) = rows.to_batches()
+        yield _block(batch, first, partial(_minutes, opened, group))
         first += batch.num_rows
 
 
-def _block(batch: pa.RecordBatch, first: int) -> Block:
-    at, node, *others = batch.columns
+def _minutes(opened: pq.ParquetFile, group: int) -> Integers:
+    """Read the times of a row group, which one pass of three asks for."""
+    (at,) = opened.read_row_group(group, columns=[COLUMNS[0]]).columns
+    minutes: Integers = at.to_numpy() // 60_000_000
+    return minutes
+
+
+def _block(batch: pa.RecordBatch, first: int, told: Callable[[], Integers]) -> Block:
+    node, *others = batch.columns
     prompt, cached, ms = (column.to_numpy() for column in others)
     rows = Block(
         groups=tuple(
@@ -59,7 +70,7 @@ def _block(batch: pa.RecordBatch, first: int) -> Block:
         cached=cached,
         ms=ms,
         over=prompt > POOL_TOKENS,
-        minute=at.to_numpy() // 60_000_000,
+        told=told,
     )
     if min(rows.uncached.min() - 1, cached.min()) >= 0 and ms.min() > 0:
         return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,8 +50,8 @@ class Block:
     """At most :data:`MOST_ROWS` requests whose work is known.
 
     ``group`` holds places in ``groups``; ``row`` numbers requests through all blocks; ``over``
-    says that the prompt is known to be over the limit. Tokens and milliseconds are positive;
-    ``minute`` is since 1970, -1 where it is not known.
+    says that the prompt is known to be over the limit. Tokens and milliseconds are positive.
+    ``told`` gives the :attr:`minute` of each row, and is asked once, if any pass needs them.
     """
 
     groups: tuple[Group, ...]
@@ -60,7 +61,12 @@ class Block:
     cached: Integers
     ms: Array
     over: Flags
-    minute: Integers
+    told: Callable[[], Integers]
+
+    @cached_property
+    def minute(self) -> Integers:
+        """Minutes since 1970, -1 where the time is not known."""
+        return self.told()
 
     def kept(self, wanted: Integers) -> Block:
         """Return the rows at the wanted places."""
@@ -72,7 +78,7 @@ class Block:
             self.cached[wanted],
             self.ms[wanted],
             self.over[wanted],
-            self.minute[wanted],
+            lambda: self.minute[wanted],
         )
 
 
@@ -95,8 +101,8 @@ def of(rows: pl.DataFrame) -> Iterator[Block]:
             part[name].cast(pl.Int64).to_numpy() for name in ("_row", "group", "uncached", "cached")
         )
         ms, over = part["ms"].to_numpy(), part["over"].to_numpy()
-        minute = minutes(part["received_at"])
-        yield Block(groups, row, places[group], uncached, cached, ms, over, minute)
+        told = partial(minutes, part["received_at"])
+        yield Block(groups, row, places[group], uncached, cached, ms, over, told)
 
 
 def minutes(received_at: pl.Series) -> Integers:
