@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import polars as pl
+from msgspec import structs
 
 from forensics import verdicts
 from forensics.attribution import coresidency, onward
@@ -34,8 +35,13 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
         return first
     beside = onward.beside(first, onward.wrote(first))
     undelivered = onward.undelivered(first)
+    # A length clears nobody of having received what was written, but of having written.
+    reading = structs.replace(incident.trigger, mechanism="read")
+    as_read = verdicts.judge(requests, structs.replace(incident, trigger=reading), marked)
+    unjudged = onward.beside(first, onward.unjudged(as_read))
     flagged = requests.with_columns(
         ran_beside_write=pl.col("handoff").is_in(beside.implode()),
+        ran_beside_unjudged=pl.col("handoff").is_in(unjudged.implode()),
         wrote_undelivered=pl.col("handoff").is_in(undelivered.implode()),
     )
     names = [name for name in flagged.columns if name not in requests.columns]

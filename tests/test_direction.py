@@ -234,3 +234,31 @@ def test_a_write_without_an_answer_is_not_cleared_by_a_record_that_is_lost(
     case = case_of(pool, *_lone(**(lost | values)), incident='[trigger]\nmechanism = "write"\n')
     rows = case.requests.polars().filter(pl.col("request_id") == "wrote")
     assert (rows["tier"].to_list() == ["possible"]) is listed
+
+
+@pytest.mark.parametrize("mechanism", ["write", "unknown"])
+@pytest.mark.parametrize(
+    ("pool", "tier", "reasons"),
+    [
+        (None, "not_assessable", ["beside_unjudged", "full_transfer"]),
+        (1_000_000, "ruled_out", ["full_transfer"]),
+    ],
+    ids=["limit not known", "below it"],
+)
+def test_who_ran_beside_a_writer_that_cannot_be_judged_is_not_cleared(
+    case_of: CaseOf, mechanism: str, pool: int | None, tier: str, reasons: list[str]
+) -> None:
+    """A record of the pool is all that tells whether the first one met the condition."""
+    shared = {"decode_node": "d1", "prefill_node": "p1", "http_status": 200}
+    first = shared | {"request_id": "w", "tenant_id": "a", "prompt_tokens": 700_000}
+    first |= {"received_at": "2026-03-02T10:00:00Z", "completion_tokens": 9, "reserved_pages": 90}
+    later = shared | {"request_id": "r", "tenant_id": "b", "prompt_tokens": 640}
+    later |= {"received_at": "2026-03-02T10:05:00Z", "completion_tokens": 9}
+    later |= {"reserved_pages": 10, "transferred_pages": 10}
+    limit = (
+        f'[[capacity]]\nnode = "p1"\nrole = "prefill"\nengine = "sglang"\npool_tokens = {pool}\n'
+    )
+    incident = f'[trigger]\nmechanism = "{mechanism}"\n' + (limit if pool else "")
+    rows = case_of(first, later, incident=incident).requests.polars()
+    row = rows.row(by_predicate=pl.col("request_id") == "r", named=True)
+    assert (row["tier"], row["reasons"]) == (tier, reasons)

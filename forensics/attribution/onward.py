@@ -16,6 +16,7 @@ from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
 from forensics.direction import CO_RESIDENT, TRIGGER_CODES, flagged
+from forensics.findings import FINDINGS
 from forensics.schema import AFFECTED_TIERS
 
 _RANK = ["decode_node", "since"]
@@ -41,6 +42,23 @@ def undelivered(requests: pl.DataFrame) -> pl.Series:
     """
     meets = pl.any_horizontal([flagged(code) for code in (*TRIGGER_CODES, "log_gap")])
     return requests.filter(meets & _undelivered(requests.columns))["handoff"]
+
+
+def unjudged(requests: pl.DataFrame) -> pl.Series:
+    """Return the hand-offs that held pages and of which it is not known whether they met it.
+
+    Args:
+        requests: judged as of a fault that reads, where a known length and limit clear them.
+    """
+    meets = pl.any_horizontal([flagged(code) for code in TRIGGER_CODES])
+    cleared = pl.any_horizontal([flagged(code) for code in _CLEARED])
+    names = requests.columns
+    unanswered = _undelivered(names) & ~cleared
+    undecided = (pl.col("tier") == "not_assessable") | unanswered
+    return requests.filter(undecided & ~meets & ~_held_none(names))["handoff"]
+
+
+_CLEARED = ("below_limit", *(one.code for one in FINDINGS if one.weight == "clears"))
 
 
 def astray(requests: pl.DataFrame) -> int:

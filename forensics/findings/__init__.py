@@ -7,7 +7,7 @@ from forensics.findings.attested import ATTESTED_FOREIGN, ATTESTED_OWN
 from forensics.findings.base import Finding
 from forensics.findings.block_overlap import BLOCK_OVERLAP
 from forensics.findings.clock_uncertain import CLOCK_UNCERTAIN
-from forensics.findings.co_resident import CO_RESIDENT, UNDELIVERED_WRITE
+from forensics.findings.co_resident import BESIDE_UNJUDGED, CO_RESIDENT, UNDELIVERED_WRITE
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
 from forensics.findings.expired_transfer import EXPIRED_RELEASE, EXPIRED_TRANSFER
@@ -43,6 +43,7 @@ FINDINGS: tuple[Finding, ...] = (
     ATTESTED_FOREIGN,
     ATTESTED_OWN,
     BELOW_LIMIT,
+    BESIDE_UNJUDGED,
     BLOCK_OVERLAP,
     CLOCK_UNCERTAIN,
     COMPLETE_BUT_SHORT,

@@ -105,6 +105,7 @@ ATTACHED = (
     "fits_truncated",
     "in_a_gateway_hole",
     "in_a_hole",
+    "ran_beside_unjudged",
     "ran_beside_write",
     "reviewed_foreign",
     "reviewed_own",

@@ -23,3 +23,13 @@ UNDELIVERED_WRITE = Finding(
     meaning="it met the condition and held pages: what it wrote stays, though nothing was answered",
     does_not_prove="that it wrote outside of its own pages",
 )
+
+BESIDE_UNJUDGED = Finding(
+    code="beside_unjudged",
+    weight="beside",
+    needs=("decode_node", "reserved_at", "released_at"),
+    expression=pl.col("ran_beside_unjudged"),
+    meaning="it ran on a decode rank while or after a request held pages there of which it is not "
+    "known whether it met the condition: that nothing was written beside it is not shown",
+    does_not_prove="that the other request met the condition, or wrote outside of its own pages",
+)
