@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import forensics
-from forensics import tables
+from forensics import direction, tables
 from forensics.cli import run
 from forensics.evidence.explaintenant import explain_tenant
 from forensics.evidence.reporttables import ReportTables
@@ -109,6 +109,19 @@ def test_the_page_and_its_plain_forms(made: Made) -> None:
     assert TO in str(drawn["recipients-part"])
     assert FROM[0] not in str(drawn["recipients-part"])
     assert FROM[0] in str(drawn["sources-part"])
+
+
+def test_the_first_names_on_the_page_are_recipients(made: Made) -> None:
+    page = html.render(made.exposure).decode()
+    first = page[page.index('<ol class="top">') :].split("</ol>", 1)[0]
+    assert TO in first
+    assert not any(name in first for name in FROM)
+
+
+def test_where_the_direction_is_not_settled_data_goes_from_sources_all_the_same() -> None:
+    said = direction.sentence("unknown")
+    giver, receiver = said.split(" could appear in responses to ")
+    assert ("sources" in giver, "recipients" in receiver.split(",")[0]) == (True, True)
 
 
 def test_the_public_summary(made: Made) -> None:

@@ -19,18 +19,22 @@ ALL_LOGS = "all logs"
 """The situation whose recall bounds a count: the others say what missing logs cost."""
 
 
-def further(analysis: Analysis, counts: dict[str, int]) -> list[doc.StatisticalBound]:
+def further(
+    analysis: Analysis, counts: dict[str, int], *, complete: bool
+) -> list[doc.StatisticalBound]:
     """Return what a sample, missing hours and this tool's own recall say of the count.
 
     Args:
         analysis: what was read and judged.
         counts: responses by tier.
+        complete: nothing is known to be missing of the evidence. The recall with all logs says
+            nothing of logs that lack some.
     """
     certain = counts.get("confirmed", 0) + counts.get("probable", 0)
     found = sampled(certain, analysis.incident.logs.sampling_rate)
     found += lost(certain, *_hours(analysis))
     results = stored()
-    if results is not None and current(results):
+    if complete and results is not None and current(results):
         for one in results.situations:
             if one.name == ALL_LOGS:
                 found += detector(certain, one.sure.found, one.sure.of, results.version)

@@ -65,7 +65,7 @@ def headline(
             by_length(analysis),
         ),
         incomplete=lacking,
-        further_bounds=further(analysis, among),
+        further_bounds=further(analysis, among, complete=not lacking),
         rates=rates(got),
     )
 

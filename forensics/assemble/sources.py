@@ -9,7 +9,7 @@ import polars as pl
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.attribution.reasons import REASONS
-from forensics.attribution.stay import Stay
+from forensics.attribution.stay import Stay, responses
 from forensics.direction import receives
 from forensics.exposure import stamp
 from forensics.schema import AFFECTED_TIERS
@@ -62,7 +62,7 @@ def _sentence(analysis: Analysis) -> str:
 def _covered(analysis: Analysis) -> str:
     """Say how many responses the model covers, and how its figures were checked."""
     stays = analysis.attribution.stays
-    total = sum(stay.responses for stay in stays)
+    total = responses(stays)
     if analysis.incident.trigger.mechanism != "read":
         return "Only a fault that reads is modelled; sources are by co-residency alone."
     if not total:
@@ -75,7 +75,7 @@ def _covered(analysis: Analysis) -> str:
         )
     named = analysis.attribution.named
     own = named.drop_nulls("owner")["reader"].n_unique()
-    covered = sum(stay.responses for stay in modelled)
+    covered = responses(modelled)
     bare = f", for {covered - own:,} it names none (never used, or of a health check)"
     return (
         f"Modelled: the reuse of pages was replayed for {covered:,} of "

@@ -55,6 +55,19 @@ def test_a_missing_hour_brings_its_bound_and_says_what_it_assumes(case_of: CaseO
     assert "1 of 3 tenants" in shares[0].sentence
 
 
+def test_recall_with_all_logs_bounds_no_count_of_logs_that_lack_some(
+    case_of: CaseOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = Interval(20, 20, 0.83, 1.0)
+    one = Situation(bounds.ALL_LOGS, 1, 20, every, every, every, every, 0)
+    monkeypatch.setattr(bounds, "stored", lambda: Results(__version__, 1, 1, [one]))
+    said = [
+        any("seeded incidents" in b.sentence for b in case.exposure().headline.further_bounds)
+        for case in (case_of(*short(WHOLE)), case_of(*short(GAP)))
+    ]
+    assert said == [True, False]
+
+
 def test_none_found_is_a_share_and_never_nothing(case_of: CaseOf) -> None:
     (bound,) = case_of(*WHOLE).exposure().share_bounds
     assert (bound.name, bound.low, round(bound.high, 4)) == ("none found", 0, 0.0295)
