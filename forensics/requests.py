@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import arrivals, joins, schema, skew
+from forensics.attribution import places
 from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
 from forensics.findings.not_delivered import UNTOLD_STATUS
@@ -75,7 +76,8 @@ class Requests:
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
-    on which hops differ), ``delivery_disputed`` and ``tenants_differ``. ``unpaired`` counts gateway
+    on which hops differ), ``delivery_disputed``, ``tenants_differ`` and, where records of one name
+    several ranks, ``decode_ranks`` and ``prefill_ranks``. ``unpaired`` counts gateway
     records that an engine's own record may already stand for, ``stood_for`` prefill's that a
     gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
     logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
@@ -112,7 +114,7 @@ def fold(observations: Observations) -> Requests:
         clocks = skew.measure(joined)
     tried = joins.without_earlier_tries(_without_refused_tries(_without_early_answers(joined)))
     rows = _fold(joins.claims(tried))
-    rows = joins.tenant_inferred(rows, joined)
+    rows = places.attach(joins.tenant_inferred(rows, joined), joined)
     rows = _attempts(_completed(_models(rows, joined)), times)
     aside = pl.concat([paired.aside, paired.beside], how="diagonal_relaxed")
     apart = (paired.aside.height, paired.beside["handoff"].n_unique(), aside, within)

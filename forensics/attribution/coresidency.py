@@ -14,11 +14,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.attribution import anywhere, moments, pairing, ranks
+from forensics.attribution import anywhere, moments, pairing, places, ranks
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.pairing import as_pairs
 from forensics.attribution.refusals import at_the_door
-from forensics.capacity import BEGINNING
 from forensics.schema import AFFECTED_TIERS
 
 
@@ -30,13 +29,11 @@ def residence(requests: pl.DataFrame, side: str = "decode") -> pl.DataFrame:
         side: ``decode`` or ``prefill``.
 
     Returns:
-        ``first`` and ``last``: the same where the moment was logged (``own_clock``).
+        ``first`` and ``last``: the same where the moment was logged (``own_clock``). A request
+        of several ranks has a row for each.
     """
-    node, names = f"{side}_node", requests.columns
-    since = pl.col(f"{side}_since") if f"{side}_since" in names else pl.lit(None)
-    rows = requests.with_row_index("_row").with_columns(
-        node=node,
-        since=since.cast(pl.Int64).fill_null(BEGINNING),
+    names = requests.columns
+    rows = places.on_each(requests.with_row_index("_row"), side).with_columns(
         first=moments.first(names, side),
         last=moments.last(names, side),
         own_clock=moments.sure(names, side),
@@ -85,6 +82,7 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
         both = pl.concat([_last(asked, here, same), _last(batch, everywhere, same)])
         last = both.group_by("_row", "source_tenant_id").agg(pl.col("last_at").max())
         told = batch.drop("first", "until", "own_clock", "may_have_run")
+        told = told.unique("_row", keep="first", maintain_order=True)
         yield last.join(told, on="_row", how="left")
 
 

@@ -85,9 +85,9 @@ def lost(
         files: how many of their lines could not be read.
         sampling_rate: share of requests that was logged.
     """
-    alone = pl.col("node").is_in(unranked(requests["decode_node"]))
-    nowhere = pl.col("node").is_null() | alone
-    ran = residence(requests).filter(nowhere & pl.col("may_have_run"))
+    every = residence(requests)
+    nowhere = pl.col("node").is_null() | pl.col("node").is_in(unranked(every["node"]))
+    ran = every.filter(nowhere & pl.col("may_have_run"))
     everywhere = bool(ran["node"].null_count())
     return Lost(
         _hours(requests, coverage, everywhere=everywhere),

@@ -13,6 +13,7 @@ from collections.abc import Collection
 
 import polars as pl
 
+from forensics.attribution import places
 from forensics.attribution.holds import STEPS
 from forensics.boots import BEGINNING, END
 
@@ -79,7 +80,8 @@ def until(name: str) -> pl.Expr:
 
 def hold_unsure(columns: Collection[str]) -> pl.Expr:
     """Say of which requests the rank did not log once when they took pages and gave them back."""
-    return pl.col("hold_unsure") if "hold_unsure" in columns else pl.lit(value=False)
+    unsure = pl.col("hold_unsure") if "hold_unsure" in columns else pl.lit(value=False)
+    return unsure | places.several(columns)
 
 
 def timeless(columns: Collection[str], side: str = "decode") -> pl.Expr:

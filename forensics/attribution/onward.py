@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from forensics.attribution import moments, ranks
+from forensics.attribution import moments, places, ranks
 from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
@@ -20,7 +20,8 @@ from forensics.findings import FINDINGS
 from forensics.schema import AFFECTED_TIERS
 
 _RANK = ["decode_node", "since"]
-_KEPT = (*("handoff", "request_id", "attempt", "tenant_id", "tier"), *_RANK, "began", "ended")
+_OF_REQUEST = ("handoff", "request_id", "attempt", "tenant_id", "tier", "several")
+_KEPT = (*_OF_REQUEST, *_RANK, "began", "ended")
 
 
 def wrote(requests: pl.DataFrame) -> pl.Series:
@@ -111,7 +112,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     Returns:
         The columns of :data:`PAIR_COLUMNS` plus ``attempt`` and ``last_at`` (the tenant's first
         write there), sorted. A source is ``probable`` where a request of it that met the
-        condition is: what it wrote there is the source's part, who held the pages the response's.
+        condition is, on a rank that is known as that of the response: what it wrote there is the
+        source's part, who held the pages the response's.
     """
     every = _residence(requests)
     exposed = every.join(
@@ -121,7 +123,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
     )
     writers = every.filter(pl.col("handoff").is_in(wrote(requests).implode()))
     met = _met(exposed, writers).sort("first", "handoff", "source_tenant_id")
-    met = met.with_columns(sure=pl.col("sure").any().over("handoff", "source_tenant_id"))
+    sure = pl.col("sure").any().over("handoff", "source_tenant_id") & ~pl.col("several")
+    met = met.with_columns(sure=sure)
     found = met.unique(["handoff", "source_tenant_id"], keep="first", maintain_order=True)
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     unknown = [name for name in PAIR_COLUMNS if name in ("source_request_id", "probability")]
@@ -147,8 +150,9 @@ def _residence(requests: pl.DataFrame) -> pl.DataFrame:
     """Requests that may have held pages of a decode rank: from when, until when at the most."""
     names = requests.columns
     known = [name for name in ("released_at", "finished_at") if name in names]
-    rows = requests.with_columns(
-        since=pl.col("decode_since").fill_null(BEGINNING),
+    rows = places.on_each(requests).with_columns(
+        decode_node="node",
+        several=places.several(names),
         began=moments.first(names),
         ended=pl.max_horizontal(moments.last(names), pl.coalesce(*known, pl.lit(END))),
         timeless=moments.timeless(names),
@@ -171,7 +175,8 @@ def _met(rows: pl.DataFrame, writers: pl.DataFrame) -> pl.DataFrame:
     On its rank, or anywhere where the rank of either is not known: on any of its server where that
     is.
     """
-    writers = writers.with_columns(sure=pl.col("tier").is_in(AFFECTED_TIERS[:2]))
+    sure = pl.col("tier").is_in(AFFECTED_TIERS[:2]) & ~pl.col("several")
+    writers = writers.with_columns(sure=sure)
     nowhere, alone = pl.col("decode_node").is_null(), pl.col("alone")
     placed = writers.filter(~nowhere)
     found = [

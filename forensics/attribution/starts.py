@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from forensics import schema
-from forensics.attribution import moments
+from forensics.attribution import moments, places
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.ranks import beside
 from forensics.attribution.refusals import at_the_door
@@ -123,7 +123,7 @@ def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
     shortly before a start may be of the engine before it, so one looks back to the start of that.
     """
     for starts in sides:
-        asked = _ran(requests, starts.side).with_row_index("_row")
+        asked = _ran(requests, starts.side)
         timed = asked.filter(pl.col("began").is_not_null() & ~pl.col("assumed")).sort("began")
         rows = [(node, one.at) for node, known in starts.known.items() for one in known]
         table = pl.DataFrame(rows, {"node": pl.String, "start": pl.Int64}, orient="row")
@@ -133,23 +133,36 @@ def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
             right_on="start",
             by="node",
             check_sortedness=False,
-        ).select("_row", "start")
-        since = asked.join(found, on="_row", how="left", maintain_order="left")["start"]
-        requests = requests.with_columns(since.alias(f"{starts.side}_since"))
+        ).select("_row", "node", "start")
+        every = asked.join(found, on=["_row", "node"], how="left", maintain_order="left")
+        requests = _with_starts(requests, every.sort("_row", maintain_order=True), starts.side)
     return requests
+
+
+def _with_starts(requests: pl.DataFrame, every: pl.DataFrame, side: str) -> pl.DataFrame:
+    """Set the start of each row's own rank, which is the first, and those of all of several."""
+    own = every.unique("_row", keep="first", maintain_order=True)["start"]
+    requests = requests.with_columns(own.alias(f"{side}_since"))
+    if f"{side}_ranks" not in requests.columns:
+        return requests
+    starts = every.group_by("_row", maintain_order=True).agg("start")["start"]
+    of_several = pl.when(places.several(requests.columns, side)).then(starts)
+    return requests.with_columns(of_several.alias(f"{side}_ranks_since"))
 
 
 def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
     """Return where each request ran on one side, since when, and what it held of the pool when."""
-    rows = ensure(requests, ["reserved_at", "released_at"])
-    decode = side == "decode"
-    never = pl.lit(None, dtype=pl.Int64)
+    rows = ensure(requests.with_row_index("_row"), ["reserved_at", "released_at"])
+    rows = places.on_each(rows, side)
+    # Of several ranks the times are from the first hold to the last, and of none.
+    held = pl.lit(side == "decode") & ~places.several(rows.columns, side)
     began = moments.first(rows.columns, side)
     return rows.select(
-        node=f"{side}_node",
+        "_row",
+        "node",
         began=pl.when(~moments.timeless(rows.columns, side)).then(began),
-        taken="reserved_at" if decode else never,
-        ended="released_at" if decode else never,
+        taken=pl.when(held).then("reserved_at"),
+        ended=pl.when(held).then("released_at"),
         assumed=pl.col("assumed"),
         may_have_run=~at_the_door(rows.columns),
     )

@@ -54,3 +54,9 @@ class Stay:
     def last_read(self) -> int:
         """When the last affected response took its pages, at the latest."""
         return int(self.affected["last"].max())  # type: ignore[arg-type]
+
+
+def responses(stays: list[Stay]) -> int:
+    """Return the affected responses of some ranks: one that may be of several counts once."""
+    every = [stay.affected["_row"] for stay in stays]
+    return pl.concat(every).n_unique() if every else 0

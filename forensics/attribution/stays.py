@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from forensics import enginesettings
-from forensics.attribution import allocators, holding, moments
+from forensics.attribution import allocators, holding, moments, places
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.holding import NEEDED
 from forensics.attribution.stay import Stay
@@ -42,10 +42,10 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         capacity: for pools, pages and allocators.
         probed: records of health checks and warm-ups, which hold pages too.
     """
-    rows = ensure(requests.with_row_index("_row"), NEEDED)
+    rows = places.on_each(ensure(requests.with_row_index("_row"), NEEDED))
     rows = rows.with_columns(
         pl.col("_row").cast(pl.Int64),
-        since=pl.col("decode_since").fill_null(BEGINNING),
+        decode_node="node",
         first=moments.first(rows.columns),
         last=moments.last(rows.columns),
         may_have_held=holding.may_have_held(),

@@ -53,4 +53,4 @@ def _reading_past_a_loss(requests: pl.DataFrame, stays: list[Stay], missing: Los
     keys = pl.DataFrame(since, kinds, orient="row").drop_nulls("lost")
     read = residence(requests).filter(pl.col("tier").is_in(AFFECTED_TIERS))
     read = read.join(keys, on=["node", "since"], nulls_equal=True)
-    return read.filter(pl.col("last") >= pl.col("lost"))
+    return read.filter(pl.col("last") >= pl.col("lost")).unique("_row", keep="first")
