@@ -31,7 +31,7 @@ from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.columns import per_file
-from forensics.coverage import Coverage, holes
+from forensics.coverage import Coverage, holes, hours, quiet
 from forensics.coverage.alive import Lines
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
@@ -136,7 +136,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
     limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
     if lines is not None:
-        known = unseen.Logged(capacities, found_holes.sure, logged, worked)
+        missing = quiet.missing(hours.every(logged, None if rest is None else rest.counted))
+        known = unseen.Logged(capacities, found_holes.lost, missing, logged, worked)
         limited = unseen.attach(limited, known)
     told = starts.logged(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)

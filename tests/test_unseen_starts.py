@@ -99,11 +99,54 @@ def test_from_the_next_record_of_its_pool_on_it_is_known_again(case_of: CaseOf, 
     assert long_ones(case_of(*rows)) == [("ruled_out", "below_limit")]
 
 
+def few(rows: list[Row], one_of: int = 3) -> list[Row]:
+    """The same with one request of some: ten an hour, the long ones among them."""
+    return [
+        row
+        for row in rows
+        if "request_id" not in row or int(row["request_id"].rpartition("-")[2]) % one_of == 0
+    ]
+
+
+def never(rows: list[Row], hour: str = "09") -> list[Row]:
+    """The records without any of an hour, whoever wrote it."""
+    return [
+        row for row in rows if str(row.get("received_at", row.get("effective_at")))[11:13] != hour
+    ]
+
+
 def test_a_silence_that_nothing_is_missing_of_hides_no_start(case_of: CaseOf) -> None:
-    quiet = [row for row in [*FIRST, *traffic()] if str(row.get("received_at"))[11:13] != "09"]
+    """Ten requests an hour: that none came in one of them may be chance."""
+    quiet = never(few([*FIRST, *traffic()]))
     busy = [row for row in traffic("p2") if str(row.get("received_at"))[11:13] == "09"]
     assert long_ones(case_of(*quiet)) == [("ruled_out", "below_limit")]
     assert long_ones(case_of(*quiet, *busy)) == [("ruled_out", "below_limit")]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [traffic(), few([*traffic(), *traffic("p2")], 2)],
+    ids=["an hour of its own", "an hour of all together"],
+)
+def test_an_hour_that_all_logs_lost_may_hide_a_start(case_of: CaseOf, rows: list[Row]) -> None:
+    """No hop proves a request in it. They are too many for none to be chance, if not of each."""
+    case = case_of(*never([*FIRST, RESTART, *rows]))
+    assert long_ones(case, 8) == [("ruled_out", "below_limit")]
+    assert long_ones(case) == [("not_assessable", "start_unseen")]
+    bound = case.exposure().headline.bound
+    assert bound.high - bound.low >= len(rows) // 90
+
+
+def test_what_was_lost_of_one_server_of_which_some_were_not_given_hides_a_start(
+    case_of: CaseOf,
+) -> None:
+    """Nobody names the server: the hour in which its log is silent says whose it is."""
+    others = [row for node in ("p3", "p4", "p5") for row in traffic(node)]
+    others = [row for row in others if row.get("hop") != "prefill"]
+    case = case_of(*without([*FIRST, RESTART, *traffic(), *traffic("p2"), *others], "09"))
+    assert not next(r for r in case.exposure().reach if r.hop == "prefill").kept
+    assert long_ones(case) == [("not_assessable", "start_unseen")]
+    assert long_ones(case, node="p2") == [("ruled_out", "below_limit")]
 
 
 def test_what_another_server_lost_hides_no_start_of_one_that_wrote(case_of: CaseOf) -> None:

@@ -18,6 +18,8 @@ from forensics.columns import ensure
 MINUTE = 60_000_000
 MARGIN = 5 * MINUTE
 """How far the clocks of two nodes may be apart, and a silence reaches into the lines beside it."""
+LONG = HOUR - MINUTE
+"""From what length (µs) on a silence of a server counts: minutes are told, and no seconds."""
 STEADY = 10
 """Minutes of an hour with records from which these alone tell of silences."""
 _NODE = {"prefill": "prefill_node", "decode": "decode_node"}
@@ -127,7 +129,7 @@ def _stretches(wrote: pl.DataFrame, due: pl.Series) -> pl.DataFrame:
     first = every.group_by("server").agg(end=pl.col("begin").min())
     begin = pl.lit(due.min(), dtype=pl.Int64)
     gaps = pl.concat([gaps, first.select(begin=begin, end="end")])
-    long = gaps.filter(pl.col("end") - pl.col("begin") >= HOUR - MINUTE)
+    long = gaps.filter(pl.col("end") - pl.col("begin") >= LONG)
     return long.select(pl.col("begin") - MARGIN, pl.col("end") + MARGIN)
 
 

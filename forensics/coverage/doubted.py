@@ -18,7 +18,7 @@ from forensics.believed import JOINED
 from forensics.boots import BEGINNING, END
 from forensics.capacity import Capacity, server_of
 from forensics.columns import ensure
-from forensics.coverage.alive import MARGIN, MINUTE, server
+from forensics.coverage.alive import LONG, MARGIN, MINUTE, server
 
 START = 2 * MINUTE
 """The shortest silence (µs) in which a server that served before may serve again from a start."""
@@ -37,32 +37,53 @@ class Logged:
 
     Attributes:
         capacity: epochs, when pools were told, and what the incident alone states.
-        lacking: ``sure`` of :class:`forensics.coverage.holes.Holes`.
+        lost: of :class:`forensics.coverage.holes.Holes`.
+        missing: of :func:`forensics.coverage.quiet.missing`.
         observed: records with ``handoff``, ``hop`` and ``received_at``.
         worked: of :func:`forensics.activity.hourly`.
     """
 
     capacity: Capacity
-    lacking: pl.DataFrame
+    lost: pl.DataFrame
+    missing: pl.DataFrame
     observed: pl.DataFrame
     worked: pl.DataFrame
 
 
 def spans(logged: Logged) -> pl.DataFrame:
     """Return :data:`SPANS`, none of a rank within another of it."""
-    lost = logged.lacking.filter(pl.col("hop") == "prefill")
-    found = list(_spans(lost, logged)) if lost.height else []
+    losses = _losses(logged)
+    found = list(_spans(losses, logged)) if losses.height else []
     return pl.DataFrame(found, schema=SPANS, orient="row")
 
 
-def _spans(lost: pl.DataFrame, logged: Logged) -> Iterator[tuple[str, int, int, bool]]:
+def _losses(logged: Logged) -> pl.DataFrame:
+    """Return what was lost: ``node`` where that is told, ``begin`` and ``end`` (µs), and ``least``.
+
+    That is the shortest silence (µs) of a server in which it may have been. Where it is not sure
+    whose a request is, nothing but the silence of an hour tells that it was lost. In an hour that
+    is missing as a whole no hop proves any.
+    """
+    lost = logged.lost.filter(pl.col("hop") == "prefill")
+    least = pl.when("sure").then(START).otherwise(LONG)
+    proved = lost.select(
+        "node", begin=pl.col("at") - MARGIN, end=pl.col("at") + MARGIN, least=least
+    )
+    own = pl.col("hop").is_null() | (pl.col("hop") == "prefill")
+    hours = logged.missing.filter(own)
+    begin, end = pl.col("hour") + 1, pl.col("hour") + HOUR - 1
+    whole = hours.select("node", begin=begin, end=end, least=pl.lit(START))
+    return pl.concat([proved, whole], how="vertical_relaxed")
+
+
+def _spans(losses: pl.DataFrame, logged: Logged) -> Iterator[tuple[str, int, int, bool]]:
     told, cells = _told(logged.capacity), _cells(logged)
     for node in writers(logged):
-        missing = lost.filter(_of(node) | pl.col("node").is_null())["at"].sort()
+        lost = losses.filter(_of(node) | pl.col("node").is_null())
         moments = told.filter(_of(node))["at"].unique().sort()
         own = cells.filter(pl.col("node") == node).select("begin", "end")
         own = pl.concat([own, moments.to_frame("begin").with_columns(end=pl.col("begin") + 1)])
-        holes = _holes(own.sort("begin", "end"), missing)
+        holes = _holes(own.sort("begin", "end"), lost)
         yield from ((node, *span) for span in _after(holes, moments.to_list()))
 
 
@@ -105,14 +126,16 @@ def _told(capacity: Capacity) -> pl.DataFrame:
     return every.drop_nulls().unique()
 
 
-def _holes(cells: pl.DataFrame, lost: pl.Series) -> list[tuple[int, int]]:
+def _holes(cells: pl.DataFrame, lost: pl.DataFrame) -> list[tuple[int, int]]:
     """Return the silences of a rank in which a start has room and a record is missing."""
     begin = np.append(cells["begin"].to_numpy(), END)
     end = np.append(BEGINNING, np.maximum.accumulate(cells["end"].to_numpy()))
-    times = lost.to_numpy()
-    last = np.searchsorted(times, begin + MARGIN, side="right")
-    first = np.searchsorted(times, end - MARGIN, side="left")
-    found = (begin - end >= START) & (last > first)
+    found = np.zeros(len(begin), dtype=bool)
+    for (least,), some in lost.group_by("least"):
+        # Those that began by its end, without those that were over when it began.
+        begun = np.searchsorted(some["begin"].sort().to_numpy(), begin, side="right")
+        over = np.searchsorted(some["end"].sort().to_numpy(), end, side="left")
+        found |= (begin - end >= least) & (begun > over)
     return list(zip(end[found].tolist(), begin[found].tolist(), strict=True))
 
 

@@ -73,14 +73,14 @@ class Holes:
         return self.lacking["handoff"].unique()
 
     @property
-    def sure(self) -> pl.DataFrame:
-        """Those of ``lacking`` that were lost for sure: the others may be of a server that wrote.
+    def lost(self) -> pl.DataFrame:
+        """``lacking`` with ``sure``: of the others only the silence of a server tells.
 
-        Where a hop logs no requests, a silence is of one server, and they may be of another.
+        They may be of another one, of which no log was given or which logs no requests.
         """
         kept = self.shares.filter("kept")["hop"]
-        named = pl.col("node").is_not_null()
-        return self.lacking.filter(pl.col("hop").is_in(kept.implode()) | named)
+        sure = pl.col("hop").is_in(kept.implode()) | pl.col("node").is_not_null()
+        return self.lacking.with_columns(sure=sure)
 
 
 def find(

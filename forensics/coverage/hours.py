@@ -67,9 +67,7 @@ def measure(
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     hour = (pl.col("received_at") // HOUR) * HOUR
     named = _named(rows if worked.height else rows.clear(), hour)
-    rows = rows.select("observation", node=NODE, hop="hop", at="received_at")
-    counted = _counted(rows.drop_nulls("at").unique("observation"))
-    counted = counted if apart is None else _together(counted, apart)
+    counted = _of_records(observations, apart)
     nodes = _spans(counted)
     hours = _every_hour(counted, nodes)
     hours = _with_work(hours, worked, named).sort(*AT, nulls_last=False)
@@ -84,6 +82,25 @@ def measure(
     nodes = sums.join(nodes, on=["node", "hop"], how="left", nulls_equal=True)
     zero = [pl.col(name).fill_null(0) for name in ("records", "hours", "hours_with_records")]
     return Coverage(hours, nodes.with_columns(zero).sort("hop", "node", nulls_last=False))
+
+
+def every(observations: pl.DataFrame, apart: pl.DataFrame | None = None) -> pl.DataFrame:
+    """Return node, hop and hour with ``records`` and ``gap``: what :func:`measure` says of them.
+
+    Args:
+        observations: records, each with its ``observation`` number.
+        apart: further records, counted under :data:`COUNTED` where they lie.
+    """
+    counted = _of_records(observations, apart)
+    return _every_hour(counted, _spans(counted))
+
+
+def _of_records(observations: pl.DataFrame, apart: pl.DataFrame | None) -> pl.DataFrame:
+    """Return :data:`COUNTED` of each record, and of what was counted where it lies."""
+    rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
+    rows = rows.select("observation", node=NODE, hop="hop", at="received_at")
+    counted = _counted(rows.drop_nulls("at").unique("observation"))
+    return counted if apart is None else _together(counted, apart)
 
 
 def lacking(rows: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
-from forensics.coverage.hours import BUSY, Coverage
+from forensics.coverage.hours import AT, BUSY, Coverage
 
 
 @dataclass(frozen=True)
@@ -31,15 +31,38 @@ def quiet(hours: pl.DataFrame) -> Quiet:
     """
     rows = hours.filter(pl.col("hour").is_not_null())
     seen = rows.filter(pl.col("records") > 0)
-    if not seen.height:
-        return Quiet(0, 0)
-    known = pl.concat([seen["hour"], rows.filter("gap")["hour"]]).n_unique()
-    first, last = int(seen["hour"].min()), int(seen["hour"].max())  # type: ignore[arg-type]
-    empty = (last - first) // HOUR + 1 - known
+    empty, busy = _empty(seen), _busy(seen)
+    empty = empty.filter(~empty.is_in(rows.filter("gap")["hour"].implode())).len()
+    return Quiet(empty if busy else 0, 0 if busy else empty)
+
+
+def _empty(seen: pl.DataFrame) -> pl.Series:
+    """Return the hours without any record amid those with some."""
+    ends = seen.select(first=pl.col("hour").min(), last=pl.col("hour").max()).drop_nulls()
+    every = ends.select(hour=pl.int_ranges("first", pl.col("last") + HOUR, HOUR, dtype=pl.Int64))
+    hours = every.explode("hour")["hour"]
+    return hours.filter(~hours.is_in(seen["hour"].implode()))
+
+
+def _busy(seen: pl.DataFrame) -> bool:
+    """Say whether some hop logs enough in an hour that none is no chance."""
     of_hop = seen.group_by("hop", "hour").agg(pl.col("records").sum())
     usual = of_hop.group_by("hop").agg(pl.col("records").median())["records"].max()
-    busy = float(usual or 0) >= BUSY  # type: ignore[arg-type]
-    return Quiet(empty if busy else 0, 0 if busy else empty)
+    return float(usual or 0) >= BUSY  # type: ignore[arg-type]
+
+
+def missing(hours: pl.DataFrame) -> pl.DataFrame:
+    """Return ``node``, ``hop`` and ``hour`` where records are missing though no hop proves one.
+
+    Both are null where no log of any hop holds a record and some hop is busy: whoever lost what
+    that one should hold, the others have nothing of it either.
+
+    Args:
+        hours: of :func:`forensics.coverage.hours.every`.
+    """
+    seen = hours.filter(pl.col("records") > 0)
+    empty = _empty(seen) if _busy(seen) else hours["hour"].clear()
+    return pl.concat([hours.filter("gap").select(AT), empty.to_frame("hour")], how="diagonal")
 
 
 @dataclass(frozen=True)
