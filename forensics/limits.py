@@ -254,26 +254,43 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     if lowest is None or not told or _any_unlimited(rows, epochs):
         return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
-    if (lowest == highest and always) or prefill["assumed"].any():
-        return left.select("_row", low=pl.lit(lowest), high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
-    by_time = steps(prefill)
-    at = pl.col("received_at")
-    known = left.filter(at.is_not_null() & ~pl.col("assumed")).sort("received_at")
-    spans = known.join_asof(
-        by_time, left_on="received_at", right_on="at", strategy="backward", check_sortedness=False
-    )
-    late, whole = pl.col("late"), at - LONGEST >= by_time["at"].min()
-    spans = spans.select(
-        "_row",
-        low=pl.when(late).then("least").otherwise("low"),
-        high=pl.when(late).then("most").otherwise("high"),
-        unseen=late & ~whole,
-    )
-    rest = left.filter(at.is_null() | pl.col("assumed")).select(
+    timed = left.filter(pl.col("received_at").is_not_null() & (not (lowest == highest and always)))
+    spans = _in_force_between(timed, prefill).cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
+    rest = left.join(timed, on="_row", how="anti").select(
         "_row", low=pl.lit(lowest), high=pl.lit(highest)
     )
-    spans = spans.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
     return pl.concat([spans, rest.cast(_SPAN)], how="diagonal")  # type: ignore[arg-type]
+
+
+def _in_force_between(rows: pl.DataFrame, prefill: pl.DataFrame) -> pl.DataFrame:
+    """Return the least and largest limit while each row may have come at prefill.
+
+    Where a zone was assumed that is some hours around its time, and a day before it where it was
+    logged late: then it is ``unseen`` where no limit is known for all of that.
+    """
+    by_time = steps(prefill)
+    doubt = pl.col("assumed") | prefill["assumed"].any()
+    margin = pl.when(doubt).then(ZONE_UNCERTAINTY).otherwise(0)
+    earlier = margin + pl.when("late").then(LONGEST).otherwise(0)
+    at = pl.col("received_at")
+    begun = rows.select("_row", first=at - earlier, last=at + margin)
+    places = begun.select(
+        "_row",
+        *(
+            by_time["at"].search_sorted(begun[name], side="right").cast(pl.Int64).alias(name) - 1
+            for name in ("first", "last")
+        ),
+    )
+    low, high = by_time["low"].to_list(), by_time["high"].to_list()
+    seen = places.filter(pl.col("last") >= 0).select("first", "last").unique()
+    found = [
+        (first, last, min(low[max(first, 0) : last + 1]), max(high[max(first, 0) : last + 1]))
+        for first, last in seen.iter_rows()
+    ]
+    names = ("first", "last", "low", "high")
+    spans = pl.DataFrame(found, schema=dict.fromkeys(names, pl.Int64), orient="row")
+    joined = places.join(spans, on=["first", "last"], how="left", maintain_order="left")
+    return joined.select("_row", "low", "high", unseen=rows["late"] & (joined["first"] < 0))
 
 
 def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
@@ -303,4 +320,4 @@ def steps(prefill: pl.DataFrame) -> pl.DataFrame:
         [(at, low, high) for at, (low, high) in sorted(steps.items())],
         schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64},
         orient="row",
-    ).with_columns(least=pl.col("low").cum_min(), most=pl.col("high").cum_max())
+    )

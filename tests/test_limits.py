@@ -176,3 +176,14 @@ def test_changed_settings_are_events_even_where_the_pool_stood(case_of: CaseOf) 
     changes = case.exposure().changes
     assert [(c.setting, c.before, c.after) for c in changes] == [("tp_size", "8", "16")]
     assert "api_key" not in str(case.exposure())
+
+
+@pytest.mark.parametrize("node", ["prefill-01/dp0", None], ids=["named", "unknown"])
+def test_a_zone_that_was_assumed_lets_no_later_start_clear_what_came_days_before_it(
+    case_of: CaseOf, node: str | None
+) -> None:
+    """By no zone it is less than some hours off: who knows less clears no more."""
+    start = pool("prefill-01", 1_160_000, "2026-09-06 12:00:00")
+    days = ("2026-09-01 12:00:00", "2026-09-06 13:00:00", "2026-09-09 12:00:00")
+    case = case_of(start, *(ask(700_000, at, node) for at in days))
+    assert tiers(case) == ["not_assessable", "ruled_out", "ruled_out"]
