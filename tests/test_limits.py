@@ -178,12 +178,23 @@ def test_changed_settings_are_events_even_where_the_pool_stood(case_of: CaseOf) 
     assert "api_key" not in str(case.exposure())
 
 
-@pytest.mark.parametrize("node", ["prefill-01/dp0", None], ids=["named", "unknown"])
+@pytest.mark.parametrize(("day", "tier"), [(1, "ruled_out"), (6, "not_assessable")])
 def test_a_zone_that_was_assumed_lets_no_later_start_clear_what_came_days_before_it(
-    case_of: CaseOf, node: str | None
+    node_logs: CaseOf, day: int, tier: str
 ) -> None:
-    """By no zone it is less than some hours off: who knows less clears no more."""
-    start = pool("prefill-01", 1_160_000, "2026-09-06 12:00:00")
-    days = ("2026-09-01 12:00:00", "2026-09-06 13:00:00", "2026-09-09 12:00:00")
-    case = case_of(start, *(ask(700_000, at, node) for at in days))
-    assert tiers(case) == ["not_assessable", "ruled_out", "ruled_out"]
+    """By no zone a start is more than some hours off: who knows less clears no more."""
+    at = f"[2026-09-{day:02} 00:00:00] "
+    start = (
+        at + "server_args=ServerArgs(model_path='m', disaggregation_mode='prefill', page_size=64)"
+    )
+    sizes = at + (
+        "max_total_num_tokens=1160000, chunked_prefill_size=16384, max_prefill_tokens=16384, "
+        "max_running_requests=32, context_len=1048576, available_gpu_mem=12.31 GB"
+    )
+    served = "[2026-09-01 12:00:11] " + (
+        "ReqTimeStats(rid=d, bootstrap_room=4000000000000000001, input_len=700000, "
+        "cached_input_len=0, output_len=40, attempts=0, type=decode): bootstrap_duration=15.00ms, "
+        "queue_duration=5.00ms, forward_duration=980.00ms, entry_time=1788264010.000"
+    )
+    case = node_logs({"prefill-01": [start, sizes], "decode-01": [served]})
+    assert tiers(case) == [tier]
