@@ -191,7 +191,8 @@ def test_a_zone_that_was_assumed_lets_no_later_start_clear_what_came_days_before
         "max_total_num_tokens=1160000, chunked_prefill_size=16384, max_prefill_tokens=16384, "
         "max_running_requests=32, context_len=1048576, available_gpu_mem=12.31 GB"
     )
-    served = "[2026-09-01 12:00:11] " + (
+    served = (
+        "[2026-09-01 12:00:11] "
         "ReqTimeStats(rid=d, bootstrap_room=4000000000000000001, input_len=700000, "
         "cached_input_len=0, output_len=40, attempts=0, type=decode): bootstrap_duration=15.00ms, "
         "queue_duration=5.00ms, forward_duration=980.00ms, entry_time=1788264010.000"
