@@ -13,7 +13,6 @@ from forensics import (
     calibration,
     capacity,
     judging,
-    limits,
     markers,
     observations,
     requests,
@@ -31,8 +30,9 @@ from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.columns import per_file
-from forensics.coverage import Coverage, holes, hours, quiet
+from forensics.coverage import Coverage, doubted, holes, hours, quiet
 from forensics.coverage.alive import Lines
+from forensics.coverage.doubted import Logged
 from forensics.coverage.holes import Holes
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -76,6 +76,8 @@ class Analysis:
     ready: pl.DataFrame
     """The requests as they stood before they were judged, to judge them again otherwise."""
     attested: Attested
+    prefill_logs: Logged
+    """What is known of the logs of prefill: whose limits may have changed unseen."""
     _beyond: Beyond | Found
 
     @property
@@ -134,11 +136,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
-    limited = limits.attach(timed, capacities.epochs, incident.trigger.threshold_tokens)
-    if lines is not None:
-        missing = quiet.missing(hours.every(logged, None if rest is None else rest.counted))
-        known = unseen.Logged(capacities, found_holes.lost, missing, logged, worked)
-        limited = unseen.attach(limited, known)
+    of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest)
+    limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = starts.logged(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)
     earlier = starts.of_side(limited, "prefill", capacities.epochs, told)
@@ -186,8 +185,25 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         holes=found_holes,
         ready=ready,
         attested=attested,
+        prefill_logs=of_prefill,
         _beyond=Beyond(behind, incident),
     )
+
+
+def _of_prefill(
+    capacities: Capacity,
+    found: Holes,
+    logged: pl.DataFrame,
+    worked: pl.DataFrame,
+    reading: Reading,
+    rest: Rest | None,
+) -> Logged:
+    """Return what is known of the logs of prefill; where only parts were read no loss shows."""
+    lost = found.lost
+    missing = quiet.missing(hours.every(logged, None if rest is None else rest.counted))
+    if reading.sampled:
+        lost, missing = lost.clear(), missing.clear()
+    return doubted.logged(capacities, lost, missing, logged, worked)
 
 
 def _partial(files: list[FileFacts]) -> list[int]:

@@ -13,31 +13,39 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics.believed import JOINED
+from forensics import limits
 from forensics.boots import BEGINNING
 from forensics.columns import ensure
 from forensics.coverage.doubted import Logged, spans, writers
 from forensics.findings.over_limit import most
 from forensics.limits import OWN_REFUSAL, STATED, epoch_nodes, steps
 
-__all__ = ["Logged", "attach"]
+__all__ = ["ADDED", "attach"]
+
+ADDED = (*limits.ADDED, "start_unseen")
 
 
-def attach(requests: pl.DataFrame, logged: Logged) -> pl.DataFrame:
-    """Widen the limits of requests after a hole; without one the frame is returned as it is.
+def attach(requests: pl.DataFrame, logged: Logged, threshold: int | None) -> pl.DataFrame:
+    """Add :data:`ADDED` to the requests: the limits in force, wider where they follow a hole.
 
     Args:
-        requests: with the limits of :func:`forensics.limits.attach`.
-        logged: what is known of the logs.
+        requests: folded, without the columns of limits.
+        logged: what is known of the logs of prefill.
+        threshold: as in :func:`forensics.limits.attach`.
 
     Returns:
-        The same rows. ``start_unseen`` says of whom the length shows nothing for that reason.
+        The same rows. ``start_unseen`` says of whom the length shows nothing since a start may
+        have been lost; without a hole it is not there.
     """
+    limited = limits.attach(requests, logged.capacity.epochs, threshold)
     found = spans(logged)
-    if not found.height:
-        return requests
+    return _widened(limited, found, logged) if found.height else limited
+
+
+def _widened(requests: pl.DataFrame, found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
+    """Widen the limits of requests in and after the silences that were found."""
     found = found.with_row_index("span")
-    rows = _placed(_timed(requests, logged.observed), found, logged)
+    rows = _placed(_timed(requests, logged.own), found, logged)
     rows = rows.join(_computed(rows), on="span", how="left")
     rows = _least(rows, logged.capacity.epochs).sort("_row")
     sure = pl.col("limit_basis").is_in([STATED, OWN_REFUSAL]).fill_null(value=False)
@@ -58,10 +66,8 @@ _COUNTS = ("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "pr
 _PAGES = ("reserved_pages", "transferred_pages")
 
 
-def _timed(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+def _timed(requests: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
     """Return the requests with the time at which the server's own log has them, if it has."""
-    own = observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
-    own = own.group_by("handoff").agg(own=pl.col("received_at").min())
     names = ("handoff", "prefill_node", "received_at", "handed_off_at", "inferred")
     limited = ("limit_low", "limit_basis", "limit_unseen")
     rows = ensure(requests, [*_COUNTS, *_PAGES]).select(*names, *limited, *_COUNTS, *_PAGES)

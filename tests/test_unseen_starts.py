@@ -210,3 +210,34 @@ def test_a_rank_whose_log_ends_early_lacks_what_others_prove_of_it(case_of: Case
     lost = (pl.col("received_at").dt.hour() >= 9) & pl.col("request_id").str.starts_with("p2")
     assert set(table.filter(lost)["tier"]) == {"not_assessable"}
     assert "ruled_out" in set(table.filter(~lost)["tier"])
+
+
+WINDOW = '[scope]\nwindow = ["2026-03-02T08:05:00Z", "2026-03-02T10:31:00Z"]\n'
+
+
+def tiers(case: forensics.Case) -> dict[str, int]:
+    return dict(case.requests.polars().group_by("tier").len().iter_rows())
+
+
+def neighbour(case: forensics.Case, choice: str) -> dict[str, int]:
+    (row,) = [row for row in case.exposure().sensitivity if row.choice.startswith(choice)]
+    names = ("confirmed", "probable", "possible", "ruled_out", "not_assessable")
+    return {name: getattr(row, name) for name in names if getattr(row, name)}
+
+
+@pytest.mark.parametrize(("way", "minutes"), [("earlier", -5), ("later", 5)])
+def test_times_that_move_after_a_hole_are_judged_as_logs_that_have_them(
+    case_of: CaseOf, way: str, minutes: int
+) -> None:
+    other = pool(SMALL, "2026-03-02T00:00:00Z", "p3")
+    rows = without([*FIRST, other, RESTART, *traffic()], "09")
+    rows.append(pool(LARGE, "2026-03-02T10:38:00Z"))
+    stated = neighbour(case_of(*rows, incident=WINDOW), f"the times of requests 5 min {way}")
+    by = timedelta(minutes=minutes)
+    moved = [
+        row | {"received_at": (datetime.fromisoformat(row["received_at"]) + by).isoformat()}
+        if "received_at" in row
+        else row
+        for row in rows
+    ]
+    assert tiers(case_of(*moved, incident=WINDOW)) == stated

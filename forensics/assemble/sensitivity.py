@@ -12,7 +12,7 @@ def sensitivity(analysis: Analysis) -> list[doc.Neighbour]:
     stand = Stand(
         analysis.ready,
         analysis.requests,
-        analysis.capacity.epochs,
+        analysis.prefill_logs,
         analysis.incident,
         analysis.markers.handoffs,
     )

@@ -7,7 +7,7 @@ another did not start.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -33,53 +33,90 @@ SPANS: dict[str, pl.DataType] = {
 
 @dataclass(frozen=True)
 class Logged:
-    """What is known of the logs of prefill.
+    """What is known of the logs of prefill; times in microseconds.
 
     Attributes:
         capacity: epochs, when pools were told, and what the incident alone states.
+        losses: what was lost: ``node`` where that is told, ``begin`` and ``end``, and ``least``,
+            the shortest silence of a server in which it may have been.
+        wrote: ``node``, ``begin`` and ``end`` of the minutes in which each rank logged requests.
+        ran: the same of the hours in which a rank that logs none ran batches.
+        own: ``handoff`` and ``own``: when the server's log has each request; none without losses.
+    """
+
+    capacity: Capacity
+    losses: pl.DataFrame
+    wrote: pl.DataFrame
+    ran: pl.DataFrame
+    own: pl.DataFrame
+
+    def moved(self, by: int) -> Logged:
+        """Return it with the times of all requests later by so much: starts stay where they are."""
+        ends = pl.col("begin", "end") + by
+        return replace(
+            self,
+            losses=self.losses.with_columns(ends),
+            wrote=self.wrote.with_columns(ends),
+            own=self.own.with_columns(pl.col("own") + by),
+        )
+
+
+def logged(
+    capacity: Capacity,
+    lost: pl.DataFrame,
+    missing: pl.DataFrame,
+    observed: pl.DataFrame,
+    worked: pl.DataFrame,
+) -> Logged:
+    """Return what is known of the logs of prefill.
+
+    Args:
+        capacity: as :class:`Logged` has it.
         lost: of :class:`forensics.coverage.holes.Holes`.
         missing: of :func:`forensics.coverage.quiet.missing`.
         observed: records with ``handoff``, ``hop`` and ``received_at``.
         worked: of :func:`forensics.activity.hourly`.
     """
-
-    capacity: Capacity
-    lost: pl.DataFrame
-    missing: pl.DataFrame
-    observed: pl.DataFrame
-    worked: pl.DataFrame
-
-
-def spans(logged: Logged) -> pl.DataFrame:
-    """Return :data:`SPANS`, none of a rank within another of it."""
-    losses = _losses(logged)
-    found = list(_spans(losses, logged)) if losses.height else []
-    return pl.DataFrame(found, schema=SPANS, orient="row")
+    losses = _losses(lost, missing)
+    rows = observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
+    rows = ensure(rows if losses.height else rows.clear(), ["prefill_node"])
+    minute = pl.col("received_at") // MINUTE * MINUTE
+    wrote = rows.select(node="prefill_node", begin=minute, end=minute + MINUTE)
+    wrote = wrote.drop_nulls().unique()
+    ran = worked.filter(pl.col("hop") == "prefill").drop_nulls("node")
+    ran = ran.select("node", begin="hour", end=pl.col("hour") + HOUR)
+    ran = ran.join(wrote, on="node", how="anti")
+    own = rows.group_by("handoff").agg(own=pl.col("received_at").min())
+    return Logged(capacity, losses, wrote, ran, own)
 
 
-def _losses(logged: Logged) -> pl.DataFrame:
-    """Return what was lost: ``node`` where that is told, ``begin`` and ``end`` (µs), and ``least``.
+def _losses(lost: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+    """Return the losses of :class:`Logged`.
 
-    That is the shortest silence (µs) of a server in which it may have been. Where it is not sure
-    whose a request is, nothing but the silence of an hour tells that it was lost. In an hour that
-    is missing as a whole no hop proves any.
+    Where it is not sure whose a request is, nothing but the silence of an hour tells that it was
+    lost. In an hour that is missing as a whole no hop proves any.
     """
-    lost = logged.lost.filter(pl.col("hop") == "prefill")
+    lost = lost.filter(pl.col("hop") == "prefill")
     least = pl.when("sure").then(START).otherwise(LONG)
     proved = lost.select(
         "node", begin=pl.col("at") - MARGIN, end=pl.col("at") + MARGIN, least=least
     )
-    own = pl.col("hop").is_null() | (pl.col("hop") == "prefill")
-    hours = logged.missing.filter(own)
+    hours = missing.filter(pl.col("hop").is_null() | (pl.col("hop") == "prefill"))
     begin, end = pl.col("hour") + 1, pl.col("hour") + HOUR - 1
     whole = hours.select("node", begin=begin, end=end, least=pl.lit(START))
     return pl.concat([proved, whole], how="vertical_relaxed")
 
 
-def _spans(losses: pl.DataFrame, logged: Logged) -> Iterator[tuple[str, int, int, bool]]:
-    told, cells = _told(logged.capacity), _cells(logged)
+def spans(logged: Logged) -> pl.DataFrame:
+    """Return :data:`SPANS`, none of a rank within another of it."""
+    found = list(_spans(logged)) if logged.losses.height else []
+    return pl.DataFrame(found, schema=SPANS, orient="row")
+
+
+def _spans(logged: Logged) -> Iterator[tuple[str, int, int, bool]]:
+    told, cells = _told(logged.capacity), pl.concat([logged.wrote, logged.ran])
     for node in writers(logged):
-        lost = losses.filter(_of(node) | pl.col("node").is_null())
+        lost = logged.losses.filter(_of(node) | pl.col("node").is_null())
         moments = told.filter(_of(node))["at"].unique().sort()
         own = cells.filter(pl.col("node") == node).select("begin", "end")
         own = pl.concat([own, moments.to_frame("begin").with_columns(end=pl.col("begin") + 1)])
@@ -95,25 +132,10 @@ def _of(node: str) -> pl.Expr:
 
 def writers(logged: Logged) -> list[str]:
     """Return the ranks with lines of their own, and servers of which a log tells a start alone."""
-    wrote = set(_cells(logged)["node"])
+    wrote = {*logged.wrote["node"], *logged.ran["node"]}
     servers = {server_of(node) for node in wrote}
     told = {node for node in _told(logged.capacity)["node"] if server_of(node) not in servers}
     return sorted(wrote | told)
-
-
-def _cells(logged: Logged) -> pl.DataFrame:
-    """Return the minutes in which each rank wrote: ``node``, ``begin`` and ``end`` (µs).
-
-    Of a rank that logs no requests the hours in which it ran batches stand for them.
-    """
-    rows = logged.observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
-    minute = pl.col("received_at") // MINUTE * MINUTE
-    rows = ensure(rows, ["prefill_node"])
-    wrote = rows.select(node="prefill_node", begin=minute, end=minute + MINUTE)
-    wrote = wrote.drop_nulls().unique()
-    ran = logged.worked.filter(pl.col("hop") == "prefill").drop_nulls("node")
-    ran = ran.select("node", begin="hour", end=pl.col("hour") + HOUR)
-    return pl.concat([wrote, ran.join(wrote, on="node", how="anti")])
 
 
 def _told(capacity: Capacity) -> pl.DataFrame:

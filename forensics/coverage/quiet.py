@@ -31,8 +31,9 @@ def quiet(hours: pl.DataFrame) -> Quiet:
     """
     rows = hours.filter(pl.col("hour").is_not_null())
     seen = rows.filter(pl.col("records") > 0)
-    empty, busy = _empty(seen), _busy(seen)
-    empty = empty.filter(~empty.is_in(rows.filter("gap")["hour"].implode())).len()
+    hours_without, busy = _empty(seen), _busy(seen)
+    of_a_node = hours_without.is_in(rows.filter("gap")["hour"].implode())
+    empty = hours_without.len() - int(of_a_node.sum())
     return Quiet(empty if busy else 0, 0 if busy else empty)
 
 

@@ -36,7 +36,8 @@ class Choice:
     """One neighbouring choice.
 
     ``touches`` says which requests may come out otherwise; ``change`` alters those;
-    ``limits`` says that the limits in force are looked up again.
+    ``limits`` says that the limits in force are looked up again, ``moved`` by how much (µs) all
+    times of requests are later then.
     """
 
     kind: Kind
@@ -45,6 +46,7 @@ class Choice:
     touches: pl.Expr
     change: Change = field(default=_same)
     limits: bool = False
+    moved: int = 0
 
 
 def choices(incident: Incident, requests: pl.DataFrame, epochs: pl.DataFrame) -> list[Choice]:
@@ -148,12 +150,18 @@ def _clocks(incident: Incident, epochs: pl.DataFrame) -> Iterator[Choice]:
             _near_edges(incident, abs(moved)) | near_start,
             lambda rows, by=moved: _shifted(rows, by),  # type: ignore[misc]
             limits=True,
+            moved=moved,
         )
 
 
+_TIMES = (
+    *("received_at", "earliest_at", "handed_off_at"),
+    *("reserved_at", "released_at", "finished_at"),
+)
+
+
 def _shifted(rows: pl.DataFrame, by: int) -> pl.DataFrame:
-    times = ("received_at", "earliest_at", "reserved_at", "released_at", "finished_at")
-    return rows.with_columns(pl.col(name) + by for name in times if name in rows.columns)
+    return rows.with_columns(pl.col(name) + by for name in _TIMES if name in rows.columns)
 
 
 def _joins(incident: Incident, requests: pl.DataFrame) -> Iterator[Choice]:

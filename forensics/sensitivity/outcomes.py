@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from forensics import judging, limits
+from forensics import judging, unseen
+from forensics.coverage.doubted import Logged
 from forensics.direction import WRITES
 from forensics.incident import Incident
 from forensics.schema import TIERS
@@ -29,13 +30,14 @@ class Outcome:
 class Stand:
     """Where the case stands: what choices are compared with.
 
-    ``ready`` are the requests before they were judged, in the order of ``judged``; ``marked``
-    keys of hand-offs whose answer held a foreign marker.
+    ``ready`` are the requests before they were judged, in the order of ``judged``; ``logged`` what
+    is known of capacity and of the logs of prefill; ``marked`` keys of hand-offs whose answer held
+    a foreign marker.
     """
 
     ready: pl.DataFrame
     judged: pl.DataFrame
-    epochs: pl.DataFrame
+    logged: Logged
     incident: Incident
     marked: pl.Series
 
@@ -46,7 +48,7 @@ def table(stand: Stand) -> list[Outcome]:
     over = int(stand.judged.select(_OVER.sum()).item())
     base = Outcome("as judged", "as judged", now, over, 0)
     kept = _representatives(stand.ready)
-    found = choices(stand.incident, stand.ready, stand.epochs)
+    found = choices(stand.incident, stand.ready, stand.logged.capacity.epochs)
     return [base, *(_outcome(choice, stand, kept, base) for choice in found)]
 
 
@@ -55,11 +57,19 @@ _OVER = flag("over_limit") & ~flag("out_of_scope")
 
 def _outcome(choice: Choice, stand: Stand, kept: pl.Series, base: Outcome) -> Outcome:
     """Judge again what a choice touches; all else stays as it is."""
-    touched = _touched(choice, stand)
+    touched, ready = _touched(choice, stand), stand.ready
+    # Who may have come after a lost start is known only from all that prefill logged since.
+    whole = choice.moved != 0 and stand.logged.losses.height > 0
+    if whole:
+        ready = _changed(choice, ready, stand)
+        touched |= _limited_otherwise(stand.ready, ready)
     if not touched.any():
         return replace(base, kind=choice.kind, name=choice.name)
-    before = stand.judged.filter(touched | kept)
-    after = _judged(choice, stand.ready.filter(touched | kept), stand)
+    asked = touched | kept
+    rows = ready.filter(asked)
+    before = stand.judged.filter(asked)
+    changed = rows if whole else _changed(choice, rows, stand)
+    after = judging.judge(changed, choice.incident, stand.marked)
     was, now = _counts(before), _counts(after)
     tiers = {tier: base.tiers[tier] + now[tier] - was[tier] for tier in TIERS}
     over = int(after.select(_OVER.sum()).item()) - int(before.select(_OVER.sum()).item())
@@ -79,15 +89,27 @@ def _touched(choice: Choice, stand: Stand) -> pl.Series:
     return rows
 
 
-def _judged(choice: Choice, rows: pl.DataFrame, stand: Stand) -> pl.DataFrame:
+def _changed(choice: Choice, rows: pl.DataFrame, stand: Stand) -> pl.DataFrame:
+    """Return requests as they would be, with the limits that would be in force."""
     changed = choice.change(rows)
-    if choice.limits:
-        threshold = choice.incident.trigger.threshold_tokens
-        names = [name for name in limits.ADDED if name in changed.columns]
-        again = limits.attach(changed.drop(names), stand.epochs, threshold)
-        # When a rank began is known from more than the capacity records.
-        changed = again.with_columns(changed["decode_since"])
-    return judging.judge(changed, choice.incident, stand.marked)
+    if not choice.limits:
+        return changed
+    threshold = choice.incident.trigger.threshold_tokens
+    names = [name for name in unseen.ADDED if name in changed.columns]
+    logged = stand.logged.moved(choice.moved)
+    again = unseen.attach(changed.drop(names), logged, threshold)
+    # When a rank began is known from more than the capacity records.
+    return again.with_columns(changed["decode_since"])
+
+
+def _limited_otherwise(before: pl.DataFrame, after: pl.DataFrame) -> pl.Series:
+    """Mark the requests whose limit is another one; a column that is not there says no."""
+    both = []
+    for rows in (before, after):
+        flags = [pl.lit(value=False).alias(n) for n in unseen.ADDED if n not in rows.columns]
+        both.append(rows.with_columns(flags).select(unseen.ADDED).drop("decode_since"))
+    differ = [~both[0][name].eq_missing(both[1][name]) for name in both[0].columns]
+    return pl.DataFrame(differ).select(pl.any_horizontal(pl.all())).to_series()
 
 
 def _representatives(ready: pl.DataFrame) -> pl.Series:

@@ -25,7 +25,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> forensics.Case:
 
 def stand(case: forensics.Case) -> Stand:
     a = case.analysis
-    return Stand(a.ready, a.requests, a.capacity.epochs, a.incident, a.markers.handoffs)
+    return Stand(a.ready, a.requests, a.prefill_logs, a.incident, a.markers.handoffs)
 
 
 def counts(case: forensics.Case) -> dict[str, int]:
