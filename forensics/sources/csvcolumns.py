@@ -6,14 +6,13 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
 import polars as pl
 
-from forensics.sources.blocks import LONGEST_LINE, Source
+from forensics.sources.blocks import LONGEST_LINE, Block, Source
 from forensics.sources.context import Context
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.values import CONTRADICTION, NOT_A_VALUE
@@ -59,7 +58,9 @@ def read_rows(
     rows = _Rows(csv.reader(text, strict=True))
     header = next(rows, [])
     if header is None:
-        yield CsvBatch(Parsed(read=1, unread=[Unread(1, 0, "CSV header that cannot be parsed")]))
+        lost = [text.number(at) for at in range(1, rows.line_num + 1)]
+        unread = [Unread(line, None, "CSV header that cannot be parsed") for line in lost]
+        yield CsvBatch(Parsed(read=len(lost), unread=unread))
         header = []
     table: _Table | None = _Table(header, wanted)
     while table is not None:
@@ -131,7 +132,8 @@ class _TextLines:
         self._blocks = opened.blocks()
         self._lines: Iterator[bytes] = iter(())
         self._given = 0
-        self._numbered: list[tuple[int, np.ndarray]] = []
+        self._numbered: list[tuple[int, Block]] = []
+        """Blocks whose lines may be asked for, without their bytes, and where each begins."""
         self.too_long: list[Unread] = []
 
     def __iter__(self) -> _TextLines:
@@ -142,8 +144,7 @@ class _TextLines:
             self._given += 1
             return line.decode("utf-8", "surrogateescape")
         block = next(self._blocks)
-        if block.numbers is not None:
-            self._numbered.append((self._given + 1, block.numbers))
+        self._numbered.append((self._given + 1, replace(block, data=b"")))
         if block.reason is not None:
             self.too_long.append(Unread(block.line, block.offset, block.reason))
             self._given += 1
@@ -154,12 +155,13 @@ class _TextLines:
     def number(self, line: int) -> int:
         """Return the number in the file of a line that was given, the first being 1.
 
-        Lines that a wrapper held have those of its records. They are asked for in order.
+        Lines that a wrapper held have those of its records, and lines from between which others
+        were taken their own. They are asked for in order.
         """
         while len(self._numbered) > 1 and self._numbered[1][0] <= line:
             del self._numbered[0]
-        begun, numbers = self._numbered[0] if self._numbered else (line + 1, None)
-        return line if numbers is None or line < begun else int(numbers[line - begun])
+        begun, block = self._numbered[0]
+        return block.number(line - begun)
 
 
 def _batch(

@@ -3,10 +3,14 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from forensics.incident import Incident
 from forensics.sources import registry
+from forensics.sources.blocks import Block
+from forensics.sources.blocksource import OneBlock
+from forensics.sources.csvcolumns import read_rows
 from forensics.sources.strangers import ASKED
 from forensics.sources.wrappers.objects import is_json
 
@@ -158,3 +162,18 @@ def test_rows_behind_the_header_of_another_format_are_not_read_as_own_ones(read)
     seen = read(f"{header}\n{'a,7' + ',' * (width - 1)}\n{spend}", "rows.csv")
     assert seen.column("request_id")[0] == "a"
     assert seen.facts.unread or seen.facts.ignored["further header"]
+
+
+class Blocks(OneBlock):
+    """A file from whose first block lines were taken, and not from its second."""
+
+    def blocks(self, size=None):  # noqa: ARG002
+        yield Block(b"request_id,prompt_tokens\na,1\n", 2, None, numbers=np.array([2, 4]))
+        yield Block(b'b,2\nc,"3\n', 6, 70)
+
+
+def test_rows_are_numbered_as_in_the_file_from_which_lines_were_taken():
+    wanted = {"request_id": "request_id"}
+    found = list(read_rows(Blocks(Block(b"", 1, 0)), wanted))
+    assert [line for batch in found for line in batch.lines] == [4, 6]
+    assert [one.line for batch in found for one in batch.parsed.unread] == [7]
