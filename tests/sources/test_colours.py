@@ -64,3 +64,35 @@ def test_pairs_keep_what_other_escapes_mean(read):
 )
 def test_a_backslash_that_was_written_as_one_stays(line, left):
     assert plain(line) == left
+
+
+SPELLED = {"": "\x1b", "as JSON": "\\u001b", "as a shell": "\\e"}
+GREP = "{0}[01;31m{0}[Kchat{0}[m{0}[K"
+OTHERS = {
+    "what grep erases": (GREP, "chat"),
+    "true colour with colons": ("{0}[38:2::255:0:0mchat{0}[0m", "chat"),
+    "a hidden cursor": ("{0}[?25lchat{0}[?25h", "chat"),
+    "a set of characters": ("{0}(B{0}[mchat", "chat"),
+}
+
+
+@pytest.mark.parametrize("spelled", SPELLED.values(), ids=SPELLED)
+@pytest.mark.parametrize(("text", "left"), OTHERS.values(), ids=OTHERS)
+def test_all_that_a_terminal_is_told_is_taken_out(spelled, text, left):
+    assert plain(text.format(spelled).encode()) == left.encode()
+
+
+@pytest.mark.parametrize("ends", ["\x1b]8;;{0}\x07", "\x1b]8;;{0}\x1b\\", "\\u001b]8;;{0}\\u0007"])
+def test_a_link_leaves_its_text(ends):
+    line = ends.format("http://a/b") + "chat" + ends.format("")
+    assert plain(line.encode()) == b"chat"
+
+
+@pytest.mark.parametrize("before", [0, 500])
+def test_a_log_that_grep_has_coloured_is_read_like_its_own(read, before):
+    nothing = "[2026-02-03 04:00:00] nothing of use\n" * before
+    batch = "[2026-02-03 04:00:01] Request {}over-1{} exceeds the maximum number of tokens: 9 > 5\n"
+    own = read(nothing + batch.format("", ""), "a/node-1.log")
+    marked = batch.format("\x1b[01;31m\x1b[K", "\x1b[m\x1b[K")
+    assert own.column("request_id")
+    assert read(nothing + marked, "b/node-1.log").column("request_id") == own.column("request_id")

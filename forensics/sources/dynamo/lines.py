@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from forensics.incident import Incident
 from forensics.sources.blocks import Block, Source
+from forensics.sources.colours import RAW
 from forensics.sources.context import Context
 from forensics.sources.dynamo import log, traces
 from forensics.sources.forms import Form
@@ -25,7 +26,7 @@ _TARGET = re.compile(
     rb'"(?:target|log\.target)"\s*:\s*"dynamo[a-z_]*(?:(?:::|\.)[a-z_0-9]{1,60})*"'
 )
 _BRIDGED = re.compile(rb'"log\.file"\s*:\s*"[^"\n]{0,400}/dynamo/')
-_PRINTED = re.compile(rb"(?:\x1b\[[0-9;]*m)*\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_PRINTED = re.compile(rb"(?:" + RAW.encode() + rb")*\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 """A line of the log as text, coloured or not."""
 
 

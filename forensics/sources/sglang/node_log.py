@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import polars as pl
 
+from forensics.sources import colours
 from forensics.sources.blocks import Block, Source
 from forensics.sources.bytewords import ByteLines
 from forensics.sources.context import Context
@@ -39,13 +41,16 @@ class _NodeLog:
             parsed.read = 1
             parsed.unread.append(Unread(block.line, block.offset, block.reason))
             return parsed
-        data, found = frame(block)
+        shown = block
+        if b"\x1b" in block.data:  # as a log is coloured from some line on
+            shown = replace(block, data=colours.plain(block.data))
+        data, found = frame(shown)
         if found["text"].str.starts_with("{").all():
             parsed.read += found.height
             self._requests.read(Block(data, 1, block.offset), found["line"], parsed)
             locate(parsed.unread, block)
             return parsed
-        starts = block.starts if data is block.data else Block(data, 1, 0).starts
+        starts = shown.starts if data is shown.data else Block(data, 1, 0).starts
         told = ByteLines(data, starts)
         rows, begins = prefix.split(found, told, self._context.node)
         rows = lines.tell(rows, told, begins)

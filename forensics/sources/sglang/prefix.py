@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from forensics.sources.bytewords import SIZE, ByteLines, before, kinds, word_at
+from forensics.sources.colours import RAW
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -32,7 +33,7 @@ _ONE, _TWO = np.uint64(0xFF), np.uint64(0xFFFF)
 _CLOSED = int.from_bytes(b"] ", "little")
 _WINDOW = 128
 """Bytes in which a prefix ends; a longer one is looked for among the unusual ones."""
-_COLOUR = r"(?:\x1b\[[0-9;]*m)*"
+_COLOUR = rf"(?:{RAW})*"
 _ACTOR = rf"(?:\([^()]{{1,80}}\){_COLOUR} )?"
 _LOGGER = r"(?:\[[^\[\]]{0,80}\])*:?"
 _UNUSUAL = rf"^{_COLOUR}{_ACTOR}\[?{_STAMP}\]{_LOGGER} (?<body>.*)$"

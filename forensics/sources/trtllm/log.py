@@ -14,6 +14,7 @@ from functools import partial
 import polars as pl
 
 from forensics.incident import Incident
+from forensics.sources import colours
 from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import each_block, lines_of
 from forensics.sources.context import Context
@@ -29,7 +30,6 @@ FORMS = (
         "pool, size of a block, longest sequence",
     ),
 )
-_COLOUR = re.compile(rb"\x1b\[[0-9;]*m")
 _RANK = rb"(?:\[\d{1,5}\] ?)?"
 _CPP = rb"\[TensorRT-LLM\] ?\[(?:INFO|WARNING|DEBUG|TRACE|VERBOSE)\] ?"
 _STAMP = rb"\[(\d\d)/(\d\d)/(\d{4})-(\d\d:\d\d:\d\d)\] "
@@ -55,7 +55,7 @@ _TOLD = {
 
 def sniff(head: bytes, _: Incident) -> str | None:
     """Tell the log by the prefix of its lines."""
-    return "line prefix of TensorRT-LLM" if _ANY.search(_COLOUR.sub(b"", head)) else None
+    return "line prefix of TensorRT-LLM" if _ANY.search(colours.plain(head)) else None
 
 
 def read(opened: Source, context: Context) -> Iterator[Parsed]:
@@ -107,7 +107,7 @@ def _block(starts: _Starts, context: Context, block: Block, parsed: Parsed) -> N
     parsed.read += len(lines)
     others: dict[int, bytes] = {}
     for place, line in enumerate(lines):
-        text = _COLOUR.sub(b"", line.rstrip(b"\r"))
+        text = colours.plain(line.rstrip(b"\r"))
         prefix = _PREFIX.match(text)
         if prefix is None:
             others[block.number(place)] = text

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from forensics.incident import Incident
+from forensics.sources.colours import RAW
 from forensics.sources.vllm.messages import MESSAGES
 
 WORDS = tuple(
     sorted({text for message in MESSAGES for text in (*message.literals, *message.inside)})
 )
 """One of them is in each line that says something of the engine or of a request."""
-_COLOUR = rb"(?:\x1b\[[0-9;]*m)*"
+_COLOUR = rb"(?:" + RAW.encode() + rb")*"
 _PROCESS = rb"(?:" + _COLOUR + rb"\([A-Za-z][^()\n]{1,140}\)" + _COLOUR + rb" +)*"
 _STAMP = rb"\d\d-\d\d \d\d:\d\d:\d\d "
 _LINE = re.compile(

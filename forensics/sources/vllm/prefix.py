@@ -64,7 +64,7 @@ def split(lines: pl.DataFrame, node: str, span: Span | None) -> pl.DataFrame:
 
 def _plain(text: pl.Series) -> pl.Series:
     """Take colours out of the lines that have any."""
-    coloured = text.str.contains("\x1b[", literal=True)
+    coloured = text.str.contains("\x1b", literal=True)
     if not coloured.any():
         return text
     return text.str.replace_all(RAW, "").zip_with(coloured, text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.sources.blocks import Block
+from forensics.sources.colours import RAW
 from forensics.sources.textlines import frame
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.atonce import joined, numbered
@@ -98,7 +99,7 @@ def _form(
 
 
 _STAMPED = re.compile(
-    rb"(?:\x1b\[[0-9;]*m)*(?:\([^()]{1,80}\) ?)*"
+    rb"(?:" + RAW.encode() + rb")*(?:\([^()]{1,80}\) ?)*"
     rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z]{4,8} \d\d-\d\d \d\d:|\[[0-9a-f-]{36}\]|\{\""
     rb"|<\d{1,3}>|\[pod/|[a-z0-9][\w.-]*\s+\| )"
 )
