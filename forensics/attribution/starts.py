@@ -2,7 +2,9 @@
 
 A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
 another pool, another release or, among the same settings, another figure, which cannot change
-without one; or where nothing can have run on the rank before it. Names are told in many ways,
+without one; or where nothing can have run on the rank before it. That logs begin with a record
+shows nothing of what ran before: a record of a request must be older, or the first must have come
+so much later that it is no chance. Names are told in many ways,
 and what an engine resolves is told in other settings, so that these show nothing: such a record may
 be of a start all the same, unless a request held pages across it. A start that a request outlived
 was none.
@@ -15,13 +17,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from forensics import schema
 from forensics.attribution import moments, places
 from forensics.attribution.anywhere import START_OFF
+from forensics.attribution.holds import Ints
 from forensics.attribution.ranks import beside
 from forensics.attribution.refusals import at_the_door
+from forensics.attribution.silences import LOADING, SHORTEST
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
@@ -34,6 +39,8 @@ _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 """Not -1, which stands for what is yet to be resolved."""
 _RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 TOLERANCE = START_OFF
+ENOUGH = 5
+"""Requests in as much time after a stretch without any that make it no chance that it is empty."""
 
 
 @dataclass(frozen=True)
@@ -87,14 +94,15 @@ def of_side(
     """
     every_rank = _ran(requests, side)
     ran = every_rank.drop_nulls("node").sort("node")
-    begun = _begun(every_rank)
+    begun, came = _begun(every_rank), np.sort(every_rank["began"].drop_nulls().to_numpy())
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
     starts = Starts(side, {}, {}, {})
     for (rank,), rows in ran.group_by("node", maintain_order=True):
         node = str(rank)
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
-        every, maybe = _sorted_out(own, server_of(node), begun.get(node), told)
+        shown = _Shown(begun.get(node), came[came > BEGINNING])
+        every, maybe = _sorted_out(own, server_of(node), shown, told)
         held = rows.select("taken", "ended").drop_nulls()
         over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}
         starts.known[node] = [start for start in every if start.at not in over]
@@ -168,8 +176,26 @@ def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
     )
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """When the ``first`` request may have run on a rank, and when all ``came``, sorted."""
+
+    first: int | None
+    came: Ints
+
+    def nothing_before(self, at: int) -> bool:
+        """Say whether nothing can have run on the rank before, of which a log would tell."""
+        if self.first is not None and at > self.first + TOLERANCE:
+            return False
+        if not len(self.came) or self.came[0] < at - TOLERANCE:
+            return True
+        apart = int(self.came[0]) - at
+        soon = np.searchsorted(self.came, self.came[0] + apart, side="right")
+        return apart >= LOADING or (apart >= SHORTEST and int(soon) >= ENOUGH)
+
+
 def _sorted_out(
-    own: pl.DataFrame, server: str, first: int | None, told: Iterable[tuple[str, int]]
+    own: pl.DataFrame, server: str, shown: _Shown, told: Iterable[tuple[str, int]]
 ) -> tuple[list[Start], list[int]]:
     """Return the records that are of a start, and the moments of those that may be of one."""
     starts, maybe = list[Start](), list[int]()
@@ -177,7 +203,7 @@ def _sorted_out(
     for row in own.iter_rows(named=True):
         at, told_now = int(row["effective_at"]), _Told.of(row)
         logged = (server, at) in told
-        early = known is None and (first is None or at <= first + TOLERANCE)
+        early = known is None and shown.nothing_before(at)
         if logged or early or (known is not None and known.contradicts(told_now)):
             known = told_now
             starts += [Start(at, logged)] if at > BEGINNING else []

@@ -235,7 +235,8 @@ def test_a_hold_before_the_start_may_be_of_the_engine_before(read):
     old |= {name: f"{DAY}01:29:5{n}.{n}Z" for n, name in ((8, "received_at"), (9, "released_at"))}
     old["reserved_at"] = old["received_at"]
     started = POOL | {"effective_at": f"{DAY}01:30:00Z"}
-    case = read(started, old, hold("n", "01:40"), READER)
+    older = hold("else", "01:00", decode_node="d2")  # the logs reach back beyond the start
+    case = read(started, older, old, hold("n", "01:40"), READER)
     assert reasons(case) == {"start_unsure"}
     assert tiers(case) == {"of-old": "possible", "of-n": "possible"}
 

@@ -184,3 +184,23 @@ def test_of_one_second_nobody_is_first(tmp_path):
 
 def test_the_response_is_no_source_of_itself(tmp_path):
     assert sources(tmp_path, NEW, READER) == ["new"]
+
+
+@pytest.mark.parametrize(
+    ("first", "older", "shown"),
+    [
+        ("01:00:03", [], False),
+        ("01:00:03", [record("y", "of-y", "00:59:00", decode_node="d2")], True),
+        ("01:05:00", [], False),
+        ("01:05:00", [record(f"m{n}", None, f"01:06:0{n}") for n in range(4)], True),
+        ("01:40:00", [], True),
+    ],
+    ids=["at once", "but others ran before", "in sparse logs", "in busy ones", "much later"],
+)
+def test_logs_that_begin_with_a_snapshot_show_no_start(tmp_path, first, older, shown):
+    """What ran before is in no log: of a rank whose pool is known to have been empty, nothing."""
+    lines = [start("01:00:00", 640, page_tokens=64), *older, record("a", "of-a", first), READER]
+    logs = tmp_path / "logs.ndjson"
+    logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (stay,) = forensics.read_logs(logs).analysis.attribution.stays
+    assert ("no_start" not in stay.reasons) is shown
