@@ -382,3 +382,28 @@ def test_a_pod_with_the_name_of_a_sentence_is_named_by_a_hash(read):
     seen = read(json.dumps(record) + "\n", "engine.log")
     assert len(seen.column("request_id")) == 1
     assert CANARY not in f"{seen.rows.to_dicts()}{seen.reading}"
+
+
+# --- values of the journal -----------------------------------------------------------
+
+_PLAIN = '{"request_id": "r-1", "prompt_tokens": 5, "received_at": "2026-02-03T04:05:06Z"}'
+_BYTES = list(_PLAIN.encode())
+MESSAGES = {
+    "bytes": (_BYTES, 1, 0),
+    "bytes in a list": ([_BYTES], 1, 0),
+    "one twice": ([_PLAIN, _BYTES], 1, 0),
+    "two": ([_PLAIN, "another"], 1, 1),
+    "one too long beside one": ([None, _BYTES], 1, 1),
+    "too long": (None, 0, 1),
+    "a list of odd values": ([[256], {}], 0, 2),
+}
+
+
+@pytest.mark.parametrize(("message", "kept", "lost"), MESSAGES.values(), ids=MESSAGES)
+def test_each_value_of_an_entry_of_the_journal_is_read_or_unreadable(read, message, kept, lost):
+    other = _PLAIN.replace("r-1", "r-2")
+    entries = [journal(n, other) | {"MESSAGE": text} for n, text in enumerate([other, message])]
+    seen = read("\n".join(map(json.dumps, entries)))
+    assert seen.facts.kept == 1 + kept
+    assert [one.line for one in seen.facts.unread] == [2] * lost
+    assert not seen.facts.ignored

@@ -31,6 +31,17 @@ class Inner(NamedTuple):
     source: str = ""
 
 
+class Partly(NamedTuple):
+    """A record of which ``lost`` values cannot be read, and the line that is left if there is one.
+
+    Values of one record have one number, by which lines are told apart: only one can be a line.
+    """
+
+    inner: Inner | None
+    lost: int
+    reason: str
+
+
 @dataclass
 class Inners:
     """Inner lines with the numbers of their records, and the records that gave none.

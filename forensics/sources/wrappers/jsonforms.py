@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 import polars as pl
-from msgspec import Raw, Struct, field
+from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from forensics.sources.blocks import Block
 from forensics.sources.jsonrows import FAULTS
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.atonce import joined
-from forensics.sources.wrappers.inner import At, Inner, Whole
+from forensics.sources.wrappers.inner import At, Inner, Partly, Whole
 
 Labels = dict[str, Any] | None
 
@@ -51,29 +51,48 @@ def _docker(record: _Docker) -> Inner:
 
 class _Journal(Struct, gc=False):
     realtime: str = field(name="__REALTIME_TIMESTAMP")
-    message: str | list[Any] | None = field(name="MESSAGE", default=None)
-    host: str | list[str] | None = field(name="_HOSTNAME", default=None)
+    message: str | list[Any] | UnsetType | None = field(name="MESSAGE", default=UNSET)
+    host: str | list[Any] | None = field(name="_HOSTNAME", default=None)
 
 
-def _journal(record: _Journal) -> Inner | str:
-    if record.message is None:
+def _journal(record: _Journal) -> Inner | Partly | str:
+    if record.message is UNSET:
         return "entry that the journal gave no message of"
     at = record.realtime
     moment = int(at) if at.isdecimal() and len(at) < _FEW_DIGITS else None
-    host = record.host if isinstance(record.host, str) else ""
-    return Inner(_message(record.message), moment, host)
+    host = next(filter(None, _values(record.host)), b"").decode("utf-8", "replace")
+    values = _values(record.message)
+    line, *more = [value for value in values if value is not None] or [None]
+    inner = None if line is None else Inner(line, moment, host)
+    if inner is not None and all(value == line for value in values):
+        return inner
+    left_out = values.count(None)
+    reason = _LEFT_OUT if left_out else "further message of one entry of the journal"
+    return Partly(inner, left_out + len(more), reason)
 
 
 _FEW_DIGITS = 19
+_LEFT_OUT = "message that the journal left out (journalctl --all has it), or in no known form"
 
 
-def _message(message: str | list[Any]) -> bytes:
-    """Return a message: bytes where it is no clean text, the first one of several."""
-    if isinstance(message, str):
-        return message.encode()
-    if all(isinstance(value, int) and value in range(256) for value in message):
-        return bytes(message)
-    return next((text for text in message if isinstance(text, str)), "").encode()
+def _values(field: str | list[Any] | None) -> list[bytes | None]:
+    """Return the values of a field: bytes where one is no clean text; several in a list.
+
+    None stands for one that is too long for the journal to show, or in another form.
+    """
+    if isinstance(field, list) and not _are_bytes(field):
+        return [_value(one) for one in field]
+    return [_value(field)]
+
+
+def _value(value: Any) -> bytes | None:
+    if isinstance(value, str):
+        return value.encode()
+    return bytes(value) if isinstance(value, list) and _are_bytes(value) else None
+
+
+def _are_bytes(value: list[Any]) -> bool:
+    return all(type(one) is int and one in range(256) for one in value)
 
 
 class _Logcli(Struct, gc=False):
@@ -315,7 +334,7 @@ class JsonForm:
     name: str
     title: str
     record: Any
-    inner: Callable[[Any], Inner | Sequence[Inner] | str | None]
+    inner: Callable[[Any], Inner | Partly | Sequence[Inner] | str | None]
     weak: bool = False
     opens: bytes = b"{"
     whole: Callable[[Block], Whole | None] = lambda _: None

@@ -21,7 +21,7 @@ from forensics.sources.wrappers import (
     textforms,
 )
 from forensics.sources.wrappers.inner import Inner, Unwrapping
-from forensics.sources.wrappers.lines import LineByLine, Parse
+from forensics.sources.wrappers.lines import LineByLine, Parse, Taken
 
 _LINES = 200
 _SHARE = 0.8
@@ -69,7 +69,7 @@ def _most(lines: Sequence[bytes], parse: Parse) -> bool:
 def _json_parse(form: jsonforms.JsonForm) -> Parse:
     decode = msgspec.json.Decoder(form.record).decode
 
-    def parse(line: bytes) -> Inner | Sequence[Inner] | str | None:
+    def parse(line: bytes) -> Taken:
         try:
             return form.inner(decode(line))
         except FAULTS:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block
 from forensics.sources.jsonlines import split_lines
-from forensics.sources.wrappers.inner import PART, Inner, Inners, Whole
+from forensics.sources.wrappers.inner import PART, Inner, Inners, Partly, Whole
 
-Parse = Callable[[bytes], Inner | Sequence[Inner] | str | None]
+Taken = Inner | Partly | Sequence[Inner] | str | None
+Parse = Callable[[bytes], Taken]
 """A record to what it holds, to the kind of record that holds nothing, or None: it is none."""
 AtOnce = Callable[[Block], Whole | None]
 
@@ -65,6 +66,11 @@ class LineByLine:
             found.ignore(taken)
         elif isinstance(taken, Inner):
             self._inner(taken, number, found)
+        elif isinstance(taken, Partly):
+            for _ in range(taken.lost):
+                found.refuse(number, taken.reason)
+            if taken.inner is not None:
+                self._inner(taken.inner, number, found)
         else:
             for inner in taken:
                 # Several lines of one record: numbers must tell them apart.
