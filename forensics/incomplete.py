@@ -182,7 +182,7 @@ def short_of(analysis: Analysis) -> int:
 
 
 def by_length(analysis: Analysis) -> int:
-    """Return how many more are ruled out by length of which no prefill record was given."""
+    """Return how many more are ruled out by length of which no prefill record counts anything."""
     rows = analysis.requests.filter(ruled_by(BY_LENGTH))
     own = [pl.col(name).is_null() for name in _PREFILL if name in rows.columns]
     return rows.filter(pl.all_horizontal(own)).height - short_of(analysis) if own else rows.height

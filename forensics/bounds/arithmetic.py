@@ -17,7 +17,7 @@ def arithmetic(
         counts: requests per tier.
         unseen: kinds of records that could each be one more affected response, and how many.
         sampling_rate: share of requests that was logged at all.
-        by_length: requests that the limit alone rules out, without a record of prefill.
+        by_length: requests that the limit alone rules out: no record of prefill counts anything.
     """
     low = counts.get("confirmed", 0) + counts.get("probable", 0)
     more = {
@@ -47,7 +47,7 @@ def arithmetic(
     if max(0, by_length):
         sentence += (
             f" It takes the limit at its word for {by_length:,} below it of which no record of "
-            "prefill was given."
+            "prefill with a count of tokens or pages was given."
         )
     if sampling_rate < 1:
         sentence += (

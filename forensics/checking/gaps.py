@@ -96,9 +96,10 @@ def _unpaired(found: Judged) -> Iterator[Gap]:
     if found.lost is not None and found.lost > _LOST:
         sentence = (
             f"About {found.lost:.0%} of the hand-offs that decode logged in times read of every "
-            "file have no record of prefill: a prefill node's logs may be missing."
+            "file have no count by prefill: a prefill node's logs may be missing."
         )
         yield Gap("partner_missing", sentence)
+    yield from _bare(found)
     lost = found.rows.group_by("lost_side", "told_by").len()
     for side, told_by, what in _LOST_FROM:
         rows = lost.filter(pl.col("lost_side") == side)
@@ -111,6 +112,19 @@ def _unpaired(found: Judged) -> Iterator[Gap]:
             yield Gap(f"unpaired_{side}", sentence)
 
 
+def _bare(found: Judged) -> Iterator[Gap]:
+    """Requests of which a side's record is there and counts nothing, as others of its do."""
+    bare = found.rows.group_by("bare_side").len()
+    for side, what in _BARE.items():
+        if number := int(bare.filter(pl.col("bare_side") == side)["len"].sum()):
+            yield Gap(f"uncounted_{side}", f"{count(number, 'request')} {what}.")
+
+
+_BARE = {
+    "prefill": "whose record of prefill counts neither tokens of the prompt nor pages",
+    "decode": "whose record of decode does not count the prompt's tokens",
+    "engine": "of which no engine's record counts the prompt's tokens",
+}
 _LOST_FROM = (
     ("prefill", None, "of decode without a record of prefill"),
     ("decode", None, "of prefill without a record of decode"),

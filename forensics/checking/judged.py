@@ -29,7 +29,8 @@ class Judged:
     """``rows`` are the undecided requests that lack something which is not in the files.
 
     They have ``weight``, how many requests of the whole files each stands for,
-    ``lost_side``: prefill or decode, whose logs cover the time and do not have it, and
+    ``lost_side``: prefill or decode, whose logs cover the time and do not have it,
+    ``bare_side``: that whose record is there without a count, and
     ``told_by``: which hop's log names a request of which neither side's count is there.
     ``apart`` are those that only the sample leaves unpaired; ``lost`` is the share
     of hand-offs without a prefill record in times that were read of all files.
@@ -71,7 +72,9 @@ def judged(survey: Survey, stock: Stock) -> Judged:
     rows = ensure(rows, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
     rows = rows.join(_behind(survey), on="handoff", how="left", maintain_order="left")
     rows = rows.with_columns(pl.col("weight").fill_null(1.0))
-    rows = rows.with_columns(lost_side=_lost_side(survey, stock))
+    rows = rows.with_columns(lacking=_lacking(survey, stock)).with_columns(
+        lost_side=pl.when(~_BARE).then("lacking"), bare_side=pl.when(_BARE).then("lacking")
+    )
     only_sample = rows.select(
         _sampled(survey, stock) & ~_known_lost(survey) & _LACKS_A_SIDE
     ).to_series()
@@ -93,7 +96,10 @@ def _behind(survey: Survey) -> pl.DataFrame:
     told_by = pl.coalesce(
         pl.when(pl.col("hop").eq(hop).any()).then(pl.lit(hop)) for hop in ("gateway", JOINED)
     ).fill_null(ENGINE_HOP)
-    return observed.group_by("handoff").agg(weight.min().alias("weight"), told_by.alias("told_by"))
+    own = [pl.col("hop").eq(side).any().alias(f"has_{side}") for side in ("prefill", "decode")]
+    return observed.group_by("handoff").agg(
+        weight.min().alias("weight"), told_by.alias("told_by"), *own
+    )
 
 
 def _known_lost(survey: Survey) -> pl.Expr:
@@ -116,8 +122,20 @@ _LACKS_A_SIDE = whatif.NO_PREFILL | whatif.NO_DECODE
 _AT = pl.col("received_at")
 
 
-def _lost_side(survey: Survey, stock: Stock) -> pl.Expr:
-    """The side that a row lacks though files with that side's counts cover its time.
+_BARE = (
+    pl.when(pl.col("lacking") == "engine")
+    .then((pl.col("has_prefill") | pl.col("has_decode")) & (pl.col("told_by") != ENGINE_HOP))
+    .otherwise(pl.when(pl.col("lacking") == "prefill").then("has_prefill").otherwise("has_decode"))
+    .fill_null(value=False)
+)
+"""Whether the record of a side that lacks is there, without what it should count.
+
+Of what engines alone name the sentence says no more than that.
+"""
+
+
+def _lacking(survey: Survey, stock: Stock) -> pl.Expr:
+    """The side of which a row has no count though files with that side's cover its time.
 
     ``engine`` stands for both.
     """
