@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from forensics.attribution import hops, moments
+from forensics.attribution import hops, moments, pagesizes
 from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints
 from forensics.attribution.refusals import refused
 from forensics.attribution.stay import Stay
@@ -66,6 +66,8 @@ def hold(stay: Stay, probed: pl.DataFrame) -> None:
     came = pl.col("first") <= until
     if rows.select((came & pl.col("may_have_held") & unknown).any()).item():
         stay.reasons.add("holds_not_logged")
+    if pagesizes.contradicted(rows.filter(came)):
+        stay.reasons.add("page_size_differs")
     if hops.contradicted(stay.rows):
         stay.reasons.add("times_differ")
     known = rows.filter(came & ~unknown).sort(

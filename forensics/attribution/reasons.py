@@ -15,6 +15,7 @@ REASONS = {
     "retracted": "running requests were put back: their pages were given back and taken again, "
     "which no log counts",
     "pages_differ": "more or fewer pages were reserved than the prompts have",
+    "page_size_differs": "the pages that arrived are not of the size that is told, or two are told",
     "holds_not_logged": "of some requests or health checks it was not logged which pages they held "
     "when",
     "records_lost": "records are missing since the start: hours without any, unreadable lines, "

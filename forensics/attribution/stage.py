@@ -13,6 +13,7 @@ import polars as pl
 from forensics.attribution import (
     coresidency,
     lookback,
+    pagesizes,
     pairing,
     replays,
     spread,
@@ -26,10 +27,12 @@ from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stay import Stay
 from forensics.attribution.widening import widened
+from forensics.boots import END
 from forensics.capacity import Capacity
 from forensics.direction import UNDELIVERED, flagged
 from forensics.incident import Incident
 from forensics.judging import Judged
+from forensics.limits import epoch_nodes
 from forensics.markers import Markers
 from forensics.schema import AFFECTED_TIERS
 
@@ -81,8 +84,10 @@ def attribute(
     writes = incident.trigger.mechanism == "write"
     every_stay = [] if writes else stays.collect(read, capacity, evidence.probed)
     found = every_stay if reads else []
+    homes = epoch_nodes(pl.Series([stay.node for stay in found], dtype=pl.String), capacity.epochs)
     for stay in found:
-        _doubt(stay, starts, evidence)
+        own = capacity.epochs.filter(pl.col("node") == homes.get(stay.node, ""))
+        _doubt(stay, starts, evidence, own)
     named = [
         _held_against(stay, one, evidence.markers, rows)
         for stay, one in zip(found, replays.replay_all(found), strict=True)
@@ -108,8 +113,11 @@ def _readers(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(tier=pl.when(~flagged(UNDELIVERED)).then("tier"))
 
 
-def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
+def _doubt(stay: Stay, starts: Starts, evidence: Evidence, epochs: pl.DataFrame) -> None:
     """Note what speaks against a replay beside the figures of the stay itself."""
+    later = (one.at for one in starts.known.get(stay.node, []) if one.at > stay.since)
+    if pagesizes.several(epochs, stay.since, min(later, default=END)):
+        stay.reasons.add("page_size_differs")
     known = {stay.node: [start.at for start in starts.known.get(stay.node, [])]}
     doubts = (
         ("outlived_a_start", starts.outlived),
