@@ -36,9 +36,12 @@ _MOST = 1_000
 _AT_ONCE = 200
 _FIRST = 1 << 30
 """Number of the first of some rows: a wrapper counts the entries of a document from one."""
+_Look = tuple[int, int, bool]
+"""What lines look like, the words and names in them, and whether they stood within others."""
 _DOCUMENT = {"text": pl.String(), "line": pl.Int64(), "whole": pl.Boolean()}
 _BROKEN_OFF = "JSON over several lines that breaks off, and may be of another format"
 _CUT = "JSON that breaks off, and may be of another format"
+_BEHIND = "record behind other text in its line"
 _TOO_MANY = "line that may be of another format: too many kinds of such lines to look at each"
 
 
@@ -57,7 +60,7 @@ class Foreign:
         self.headings = telltale.headings(context.incident)
         """Names, one of which is in the header of each table that is read."""
         self._inside = telltale.inside(context.incident)
-        self._quiet: Counter[tuple[int, int]] = Counter()
+        self._quiet: Counter[_Look] = Counter()
         self._looks = 0
 
     def __call__(self, texts: pl.Series, numbers: pl.Series) -> list[Unread]:
@@ -83,20 +86,22 @@ class Foreign:
         return told + [Unread(line, None, _CUT) for line in cut["line"]]
 
     def _parts(self, plain: pl.DataFrame, inner: pl.DataFrame) -> list[Unread]:
-        found = _merged(self._looked(plain), self._looked(inner.filter(self._may("text"))))
+        held = self._looked(inner.filter(self._may("text")), within=True)
+        found = _merged(self._looked(plain), held)
         told = {one.line for one in found}
         rest = pl.concat([plain, inner]).filter(~pl.col("line").is_in(list(told)))
         texts = [(text, line) for row, line in rest.iter_rows() for text in nested(row)]
         deeper = pl.DataFrame(texts, schema=plain.schema, orient="row")
         return found + (self._looked(deeper.filter(self._may("text"))) if texts else [])
 
-    def _looked(self, rows: pl.DataFrame) -> list[Unread]:
+    def _looked(self, rows: pl.DataFrame, *, within: bool = False) -> list[Unread]:
+        """Return what is told of rows; ``within`` lines they were not met by the file's reader."""
         looks = rows.with_columns(_shape(), _held(self._words)).with_row_index("at")
         alike = looks.group_by("shape", "held", maintain_order=True).agg("at")
         return [
             one
             for shape, held, at in alike.iter_rows()
-            for one in self._alike((shape, held), rows[at])
+            for one in self._alike((shape, held, within), rows[at])
         ]
 
     def _may(self, name: str) -> pl.Expr:
@@ -119,21 +124,22 @@ class Foreign:
         rows = found.select(pl.Series("text", texts), pl.col("line").cast(lines["line"].dtype))
         return rows, broken
 
-    def _alike(self, look: tuple[int, int], rows: pl.DataFrame) -> list[Unread]:
+    def _alike(self, look: _Look, rows: pl.DataFrame) -> list[Unread]:
         """Return those of some lines that look alike and hold the same words and names."""
         if self._quiet[look] >= _TRIES:
             return []
         if self._looks >= _MOST:
             return [Unread(line, None, _TOO_MANY) for line in rows["line"]]
         self._looks += 1
-        name, places = self._told(rows[:_AT_ONCE])
+        name, places = self._told(rows[:_AT_ONCE], within=look[2])
         if places and rows.height > _AT_ONCE:
-            name, places = self._told(rows)
+            name, places = self._told(rows, within=look[2])
         self._quiet[look] += 0 if places else 1
         reason = f"line of another format ({name}) in this log: put it into a file of its own"
+        reason = _BEHIND if name == self._own else reason
         return [Unread(rows.item(at, "line"), None, reason) for at in places]
 
-    def _told(self, rows: pl.DataFrame) -> tuple[str, list[int]]:
+    def _told(self, rows: pl.DataFrame, *, within: bool) -> tuple[str, list[int]]:
         """Return the format of some rows, and the place of the row of each record in it."""
         data = "".join(f"{text}\n" for text in rows["text"]).encode()
         numbers = np.arange(_FIRST, _FIRST + rows.height)
@@ -141,13 +147,13 @@ class Foreign:
         found = unwrapped(stack, self._context.incident)
         if found.format is None:
             return self._beside(rows)
-        if found.format.name == self._own and not stack.layers:
+        if found.format.name == self._own and not stack.layers and not within:
             return "", []
         parts = list(found.format.read(stack.source, self._context))
         places = _touched(parts, rows.height)
         if places is None and rows.height > 1:
             # A wrapper has counted entries of its own: whose they are is told one by one.
-            told = [self._told(rows[at : at + 1])[1] for at in range(rows.height)]
+            told = [self._told(rows[at : at + 1], within=within)[1] for at in range(rows.height)]
             places = [at for at, some in enumerate(told) for _ in some]
         return found.format.name, [0] * _count(parts) if places is None else places
 

@@ -92,3 +92,56 @@ def test_what_other_programs_print_stays_other_lines(read):
     lines = [BAR, "ERROR", "INFO: started", "  INFO 02-03", "caf\u00e9 \ufffd", f'quoted "{QUIET}"']
     seen = read("\n".join([QUIET, *lines]), "node.log")
     assert not seen.facts.unread
+
+
+LOOKUP = (
+    "[2026-02-03 04:00:00,123] LMCache INFO: Reqid: over-1, Total tokens 60000, "
+    "LMCache hit tokens: 0, need to load: 0"
+)
+STORED = (
+    "[2026-02-03 04:00:00,100] LMCache INFO: [req_id=a] Stored 5 out of total 5 tokens. size: 1"
+)
+TRT = "[02/03/2026-04:00:00] [TRT-LLM] [I] "
+POOL = f"{TRT}[MemUsageChange] Allocated 1.00 GiB for max tokens in paged KV cache (49152)."
+EPP = json.dumps({"msg": "Request handled", "x-request-id": "over-1", "ts": 1770091200.5})
+OWN = {
+    "LMCache": (STORED, LOOKUP),
+    "TensorRT-LLM": (f"{TRT}nothing of use", POOL),
+    "the endpoint picker": (EPP.replace("over-1", "r-1"), EPP),
+}
+MOVED = {
+    "a bar": "[##  ] 37%{}",
+    "white space": "   {}",
+    "zeros": "\0\0{}",
+    "a mark of order": "\ufeff{}",
+    "words": "Loading {}",
+}
+
+
+@pytest.mark.parametrize(("before", "line"), OWN.values(), ids=OWN)
+@pytest.mark.parametrize("moved", MOVED.values(), ids=MOVED)
+def test_a_line_that_was_moved_is_read_or_unreadable(read, before, line, moved):
+    facts = read(f"{before}\n{line}\n", "a/node.log").facts
+    assert (facts.kept, facts.unread) == (facts.kept, [])
+    seen = read(f"{before}\n{moved.format(line)}\n", "b/node.log").facts
+    assert seen.kept + len(seen.unread) == facts.kept
+
+
+@pytest.mark.parametrize("end", range(len(TRT) + 3, len(POOL) - 2, 7))
+def test_a_pool_that_was_cut_off_is_unreadable(read, end):
+    seen = read(f"{TRT}nothing of use\n{POOL[:end]}\n", "node.log").facts
+    assert [one.line for one in seen.unread] == [2]
+
+
+def test_two_lines_in_one_are_two(read):
+    for line, other in ((POOL, POOL), (f"{TRT}nothing of use", POOL), (STORED, LOOKUP)):
+        seen = read(f"{line}\n{line}{other}\n", "node.log").facts
+        assert [one.line for one in seen.unread] == [2, 2]
+
+
+def test_lines_of_a_cache_in_the_log_of_another_engine_are_unreadable(read):
+    own = (DATA / "sglang.log").read_bytes()
+    alone = read(own, "a/node.log").facts
+    for process in ("", "(EngineCore_0 pid=7) "):
+        seen = read(own + f"{process}{LOOKUP}\n".encode(), f"b{process[:2]}/node.log").facts
+        assert len(seen.unread) == len(alone.unread) + 1

@@ -149,7 +149,7 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         reason = "request record behind an unknown prefix"
         parsed.unread += [Unread(line, None, reason) for line in rows.filter(wrapped)["line"]]
         rows = rows.filter(~wrapped)
-    rows = _whole(rows, parsed)
+    rows = _whole(_shared(rows), parsed)
     # What tracebacks quote of a program is indented, and is of no time; no message is.
     quoted = body.str.contains(r"^[ \t]") & ~body.str.contains(_STAMPED)
     literal = pl.when(~quoted).then(body.str.extract(f"({_EITHER})", 1))
@@ -159,6 +159,20 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
             otherlines.count(part, context, parsed)
         else:
             _take(_BY_LITERAL[str(found)], part, context, parsed)
+
+
+_SHARED = "LMCache "
+"""What prints with a prefix that looks like the engine's, in the engine's process."""
+_ANY_TIME = "[2000-01-01 00:00:00,000] "
+
+
+def _shared(rows: pl.DataFrame) -> pl.DataFrame:
+    """Give lines of a cache their prefix back: they are told as those of another format."""
+    theirs = pl.col("known") & pl.col("body").str.starts_with(_SHARED)
+    if not rows.select(theirs.any()).item():
+        return rows
+    whole = pl.when(theirs).then(pl.lit(_ANY_TIME) + pl.col("body")).otherwise("body")
+    return rows.with_columns(body=whole, known=pl.col("known") & ~theirs)
 
 
 def _whole(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from forensics.sources.blocksource import each_block, lines_of
 from forensics.sources.context import Context
 from forensics.sources.forms import Form
 from forensics.sources.otherlines import OTHER, count_lines
-from forensics.sources.parsed import Parsed
+from forensics.sources.parsed import Parsed, Unread
 
 FORMS = (
     Form(
@@ -51,6 +51,20 @@ _TOLD = {
     "page_tokens": re.compile(rb"^Number of tokens per block: (\d{1,9})\.?$"),
     "context_tokens": re.compile(rb"^max_seq_len=(\d{1,15}), max_num_requests=\d+, "),
 }
+
+_BEGINS = (
+    b"[MemUsageChange] Allocated # for max tokens in paged KV cache (",
+    b"Number of tokens per block: ",
+    b"max_seq_len=",
+)
+"""What messages that are read begin with; # stands for a size."""
+_SIZE = re.compile(rb"(?<=Allocated )[0-9.]+(?: [KMGT]iB| ?[KMGT]?i?$)")
+_READ = re.compile(
+    rb"(?:" + _CPP + rb"|\[TRT-LLM\] (?:\[RANK \d{1,5}\] )?\[[A-Z]\] )"
+    rb"(?:\[MemUsageChange\] Allocated [0-9.]+ [KMGT]iB for max tokens"
+    rb"|Number of tokens per block: |max_seq_len=)"
+)
+"""Such a message with what stands before it, wherever it stands in a line."""
 
 
 def sniff(head: bytes, _: Incident) -> str | None:
@@ -109,6 +123,11 @@ def _block(starts: _Starts, context: Context, block: Block, parsed: Parsed) -> N
     for place, line in enumerate(lines):
         text = colours.plain(line.rstrip(b"\r"))
         prefix = _PREFIX.match(text)
+        odd = _odd(text, prefix, block.number(place))
+        if odd:
+            parsed.read += len(odd) - 1
+            parsed.unread += odd
+            continue
         if prefix is None:
             others[block.number(place)] = text
             continue
@@ -122,6 +141,25 @@ def _block(starts: _Starts, context: Context, block: Block, parsed: Parsed) -> N
             starts.add(*told, block.number(place))
             parsed.kept += 1
     count_lines(list(others.values()), list(others), context, parsed)
+
+
+def _odd(text: bytes, prefix: re.Match[bytes] | None, line: int) -> list[Unread]:
+    """Return why a line cannot be read of which something would be taken, once for each in it."""
+    if prefix is None:
+        glued = _READ.search(text) is not None
+        return [Unread(line, None, "log line behind other text")] if glued else []
+    if _READ.search(text, prefix.end()):
+        return [Unread(line, None, "two lines in one")] * 2
+    message = text[prefix.end() :]
+    cut = _told(message) is None and _is_cut(message)
+    return [Unread(line, None, "line cut off")] if cut else []
+
+
+def _is_cut(message: bytes) -> bool:
+    """Say whether a message that is none of those that are read begins as one of them."""
+    plain = _SIZE.sub(b"#", message.rstrip())
+    begun = len(plain) > 1 and any(text.startswith(plain) for text in _BEGINS)
+    return begun or plain.startswith(_BEGINS)
 
 
 def _told(message: bytes) -> tuple[str, int] | None:

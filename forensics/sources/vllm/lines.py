@@ -26,7 +26,11 @@ _INSIDE = {text: at for at, message in enumerate(MESSAGES) for text in message.i
 _BARE = [at for at, message in enumerate(MESSAGES) if message.bare]
 _CONTENT = [at for at, message in enumerate(MESSAGES) if message.whole]
 _READ = [text for message in MESSAGES if message.build is not None for text in message.literals]
-_ANOTHER = rf"{prefix.STAMP}\] (?:{'|'.join(map(re.escape, sorted(_READ)))})"
+_CACHED = sorted(text for text in _READ if text.startswith(prefix.LMCACHE))
+_ANOTHER = (
+    rf"(?:{prefix.STAMP}\] (?:{'|'.join(map(re.escape, sorted(_READ)))})"
+    rf"|{prefix.DATED}(?:{'|'.join(map(re.escape, _CACHED))}))"
+)
 """A line of which something would be taken."""
 _TIMELESS = pl.col("yearless") & pl.col("local").is_null()
 ELSEWHERE = "message from a place that does not print it"
@@ -89,7 +93,10 @@ def _without(
     return rows.filter(~doubted)
 
 
-_STAMPED = r"^\s+(?:\([^()]{1,60}\) )?[A-Z]{4,8} \d\d-\d\d \d\d:\d\d:\d\d "
+_STAMPED = (
+    r"^\s+(?:\([^()]{1,60}\) )?"
+    rf"(?:[A-Z]{{4,8}} \d\d-\d\d \d\d:\d\d:\d\d |{prefix.DATED}{prefix.LMCACHE})"
+)
 """Begin of a line of the log that something moved to the right: no traceback has it."""
 
 

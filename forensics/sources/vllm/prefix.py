@@ -24,6 +24,8 @@ STAMP = rf"{LEVEL} {MONTH_DAY} \[?[^\[\]\s:]{{1,200}}:[0-9]{{1,6}}"
 _STAMP = rf"{LEVEL} (?<stamp>{MONTH_DAY}) {_PLACE}"
 _USUAL = rf"^{_PROCESS}{_STAMP}$"
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}"
+DATED = rf"\[{_DAY}[,.][0-9]{{3}}\] "
+"""What LMCache has before its name, behind the process."""
 _DATED = rf"^{_PROCESS}\[(?<date>{_DAY})[,.](?<millis>[0-9]{{3}})$"
 # VLLM_LOGGING_PREFIX may be any text; one word of it is believed.
 _PREPENDED = rf"^(?<head>\S{{1,80}}? ?{_PROCESS}{_STAMP})\] (?<body>.*)$"
