@@ -38,8 +38,16 @@ def attach(requests: pl.DataFrame, logged: Logged, threshold: int | None) -> pl.
         have been lost; without a hole it is not there.
     """
     limited = limits.attach(requests, logged.capacity.epochs, threshold)
-    found = spans(logged)
+    found = _untold(spans(logged), logged)
     return _widened(limited, found, logged) if found.height else limited
+
+
+def _untold(found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
+    """Return the silences of servers whose limit logs tell: what was stated holds through any."""
+    capacity = logged.capacity
+    homes = epoch_nodes(found["prefill_node"], capacity.epochs)
+    stated = [name for name, home in homes.items() if home in capacity.limited_by_statement]
+    return found.filter(~pl.col("prefill_node").is_in(stated))
 
 
 def _widened(requests: pl.DataFrame, found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
@@ -78,15 +86,13 @@ def _timed(requests: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
 
 def _placed(rows: pl.DataFrame, silent: pl.DataFrame, logged: Logged) -> pl.DataFrame:
     """Add the ``span`` that each row is in: of its rank, or of any where that is not known."""
-    capacity, node = logged.capacity, pl.col("prefill_node")
-    homes = epoch_nodes(rows["prefill_node"], capacity.epochs)
-    stated = [name for name, home in homes.items() if home in capacity.limited_by_statement]
-    rest = rows.filter(~node.is_in(stated).fill_null(value=False))
+    node = pl.col("prefill_node")
+    homes = epoch_nodes(rows["prefill_node"], logged.capacity.epochs)
     known = node.is_in(writers(logged)) & node.is_in(list(homes))
     known = known.fill_null(value=False)
     found = [
-        _within(rest.filter(known), silent, ["prefill_node"]),
-        _within(rest.filter(~known), _any(silent), []),
+        _within(rows.filter(known), silent, ["prefill_node"]),
+        _within(rows.filter(~known), _any(silent), []),
     ]
     return rows.join(pl.concat(found), on="_row", how="left")
 

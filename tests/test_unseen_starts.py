@@ -1,5 +1,6 @@
 """A start that lies in lost hours: what was known of the limit before says nothing of after."""
 
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
@@ -167,6 +168,20 @@ def test_what_another_server_lost_hides_no_start_of_one_that_wrote(case_of: Case
 def test_what_the_incident_states_holds_after_a_hole(case_of: CaseOf, incident: str) -> None:
     rows = [row for row in without(traffic(), "09") if "pool_tokens" not in row]
     assert long_ones(case_of(*rows, incident=incident)) == [("ruled_out", "below_limit")]
+
+
+def test_what_the_incident_states_of_all_holds_for_whose_server_is_not_known(
+    case_of: CaseOf,
+) -> None:
+    """Of p3 nothing was given, and nobody names it."""
+    others = [row for row in traffic("p3") if row.get("hop") != "prefill"]
+    rows = without([*traffic(), *traffic("p2"), *others], "09")
+    declared = PARTS | {"node": "p*", "pool_tokens": LARGE}
+    told = "".join(f"{name} = {json.dumps(value)}\n" for name, value in declared.items())
+    case = case_of(*rows, incident=f"[[capacity]]\n{told}")
+    assert long_ones(case, 9, "p3") == [("not_assessable", "log_gap")]
+    beside = [("not_assessable", "log_gap")]
+    assert long_ones(case, node="p3") == [*beside, ("ruled_out", "below_limit")]
 
 
 def test_a_request_of_an_unknown_server_may_be_of_the_one_with_the_hole(case_of: CaseOf) -> None:
