@@ -145,3 +145,30 @@ def test_lines_of_a_cache_in_the_log_of_another_engine_are_unreadable(read):
     for process in ("", "(EngineCore_0 pid=7) "):
         seen = read(own + f"{process}{LOOKUP}\n".encode(), f"b{process[:2]}/node.log").facts
         assert len(seen.unread) == len(alone.unread) + 1
+
+
+PRINTED = {
+    "LMCache": (STORED, LOOKUP),
+    "TensorRT-LLM": (POOL, f"{TRT}nothing of use"),
+    "TensorRT-LLM without a time": ("[TensorRT-LLM][INFO] max_seq_len=5, max_", POOL),
+    "Mooncake": ("E0203 04:00:00.123456 7 x.cpp:5] transfer failed", BAR),
+    "records": (EPP, EPP.replace("over-1", "r-1")),
+}
+
+
+@pytest.mark.parametrize("pair", PRINTED.values(), ids=PRINTED)
+def test_a_record_that_was_printed_over_is_unreadable_and_the_last_one_read(read, pair):
+    lines = ["\r".join(pair), QUIET if BAR in pair else pair[1]]
+    docker = [{"log": f"{x}\n", "stream": "stderr", "time": "2026-02-03T04:00:00Z"} for x in lines]
+    seen = read("\n".join(map(json.dumps, docker)), "node.log").facts
+    assert [one.line for one in seen.unread] == [1]
+    assert seen.read == 3
+
+
+def test_a_line_in_brackets_ends_where_its_record_goes_on(read):
+    log = [x for x in (DATA / "sglang.log").read_text().splitlines() if x.startswith("[")]
+    entry = {"stream": "stderr", "time": "2026-02-03T04:00:00Z"}
+    seen = read("\n".join(json.dumps(entry | {"log": f"{x}\n  more\n"}) for x in log), "b/node.log")
+    alone = read("\n".join(log), "a/node.log")
+    assert seen.facts.kept == alone.facts.kept
+    assert not seen.facts.unread

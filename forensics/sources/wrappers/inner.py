@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from forensics.sources.blocks import Block, with_line_feeds
+from forensics.sources.documents import fault
 from forensics.sources.parsed import Reasons, Unread
 
 At = str | int | None
@@ -87,14 +88,16 @@ class Inners:
         self.ignored[kind] += 1
 
 
-_MAY = re.compile(rb"\d\d-\d\d[ T]\d\d:\d\d:\d\d|\{|\w=")
-"""What records hold, and no progress bar."""
+_MAY = re.compile(rb"(?<![\d:<[])\d\d:\d\d:\d\d|\[TensorRT-LLM\]|\{|\w=")
+"""What records hold, and no progress bar: that has its times in brackets, ``[00:12<01:02:03]``."""
 
 
 def _parts(line: bytes) -> list[bytes]:
     """Return the lines of one text that carriage returns part; JSON has none within its texts."""
     text = line.rstrip(b"\r\n")
-    if b"\r" not in text or b"\n" in text or text.startswith((b"{", b"[")):
+    if b"\r" not in text or b"\n" in text:
+        return [line]
+    if text.startswith((b"{", b"[")) and fault(text) is None:
         return [line]
     return list(filter(None, with_line_feeds(text).split(b"\n"))) or [line]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -152,7 +153,11 @@ def _dated(inner: Inner, at: int | None) -> Inner:
 
 
 def _has_further(text: bytes) -> bool:
-    return b"\n" in text.rstrip(b"\r\n") and not text.startswith((b"{", b"["))
+    return b"\n" in text.rstrip(b"\r\n") and not _DOCUMENT.match(text)
+
+
+_DOCUMENT = re.compile(rb'\{|\[\s*[\[{"]')
+"""Begin of JSON; a line of an engine begins with a time in a bracket."""
 
 
 def _one_line(text: bytes) -> bytes:
