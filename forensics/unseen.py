@@ -15,6 +15,7 @@ import polars as pl
 
 from forensics import limits
 from forensics.boots import BEGINNING
+from forensics.capacity import Capacity
 from forensics.columns import ensure
 from forensics.coverage.doubted import Logged, spans, writers
 from forensics.findings.over_limit import most
@@ -38,16 +39,17 @@ def attach(requests: pl.DataFrame, logged: Logged, threshold: int | None) -> pl.
         have been lost; without a hole it is not there.
     """
     limited = limits.attach(requests, logged.capacity.epochs, threshold)
-    found = _untold(spans(logged), logged)
+    found = spans(logged)
+    # What was stated holds through any silence, whoever is asked about.
+    found = found.filter(~_stated(found, logged.capacity))
     return _widened(limited, found, logged) if found.height else limited
 
 
-def _untold(found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
-    """Return the silences of servers whose limit logs tell: what was stated holds through any."""
-    capacity = logged.capacity
-    homes = epoch_nodes(found["prefill_node"], capacity.epochs)
+def _stated(rows: pl.DataFrame, capacity: Capacity) -> pl.Expr:
+    """Say whose rank is of a server whose limit the incident alone states."""
+    homes = epoch_nodes(rows["prefill_node"], capacity.epochs)
     stated = [name for name, home in homes.items() if home in capacity.limited_by_statement]
-    return found.filter(~pl.col("prefill_node").is_in(stated))
+    return pl.col("prefill_node").is_in(stated).fill_null(value=False)
 
 
 def _widened(requests: pl.DataFrame, found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
@@ -88,11 +90,12 @@ def _placed(rows: pl.DataFrame, silent: pl.DataFrame, logged: Logged) -> pl.Data
     """Add the ``span`` that each row is in: of its rank, or of any where that is not known."""
     node = pl.col("prefill_node")
     homes = epoch_nodes(rows["prefill_node"], logged.capacity.epochs)
+    rest = rows.filter(~_stated(rows, logged.capacity))
     known = node.is_in(writers(logged)) & node.is_in(list(homes))
     known = known.fill_null(value=False)
     found = [
-        _within(rows.filter(known), silent, ["prefill_node"]),
-        _within(rows.filter(~known), _any(silent), []),
+        _within(rest.filter(known), silent, ["prefill_node"]),
+        _within(rest.filter(~known), _any(silent), []),
     ]
     return rows.join(pl.concat(found), on="_row", how="left")
 
