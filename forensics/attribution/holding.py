@@ -9,7 +9,7 @@ import polars as pl
 
 from forensics.attribution import hops, moments, pagesizes
 from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints
-from forensics.attribution.refusals import refused
+from forensics.attribution.refusals import answered, refused
 from forensics.attribution.stay import Stay
 from forensics.capacity import server_of
 from forensics.columns import ensure
@@ -18,7 +18,7 @@ from forensics.schema import AFFECTED_TIERS
 NEEDED = (
     *("reserved_at", "released_at", "reserved_pages", "reserved_tokens", "transferred_pages"),
     *("completion_tokens", "decode_prompt_tokens", "prefill_ms", "http_status", "finished_at"),
-    "finish_reason",
+    *("finish_reason", "transfer_status", "stream_error"),
 )
 """What is asked of a record to know what it held."""
 
@@ -30,7 +30,7 @@ def may_have_held() -> pl.Expr:
     """
     signs = ("completion_tokens", "reserved_at", "released_at", "reserved_pages")
     held = [pl.col(name) > 0 for name in (*signs, "transferred_pages")]
-    ran = [*held, pl.col("tier").is_in(AFFECTED_TIERS)]
+    ran = [*held, answered(NEEDED), pl.col("tier").is_in(AFFECTED_TIERS)]
     return ~refused(NEEDED) | pl.any_horizontal(sign.fill_null(value=False) for sign in ran)
 
 

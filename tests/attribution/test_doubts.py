@@ -268,3 +268,13 @@ def test_pages_of_one_token_are_sorted_in_when_too_few_are_left(read):
         hold("x", "02:00", 4, decode_prompt_tokens=4, transferred_pages=1),
     ]
     assert sources(read(POOL | own, *rows), "x") == {"of-w0": 3}
+
+
+@pytest.mark.parametrize(
+    ("ended", "held"), [("abort", set()), ("length", {"holds_not_logged"})], ids=["no", "yes"]
+)
+def test_what_a_rank_refused_but_answered_held_pages(read, ended, held):
+    odd = {"request_id": "o", "tenant_id": "of-o", "decode_node": "d1", "http_status": 400}
+    odd |= {"received_at": f"{DAY}01:20:00.5Z", "finish_reason": ended}
+    older = hold("w", "01:00", 4)
+    assert reasons(read(POOL, older, hold("v", "01:10", 4), odd, READER)) == held

@@ -163,6 +163,24 @@ def test_a_response_without_a_rank_may_have_read_on_any_since_its_last_start(tmp
     assert "decode_rank_unknown" in {limit.code for limit in case.exposure().limitations}
 
 
+@pytest.mark.parametrize(
+    "sign",
+    [
+        {"finish_reason": "length"},
+        {"stream_error": True},
+        {"transfer_status": "complete"},
+        {"transfer_id": "77"},
+        {"prefill_tokens": 64},
+        {"prefill_prompt_tokens": 64},
+    ],
+    ids=lambda sign: next(iter(sign)),
+)
+def test_a_status_of_refusal_hides_no_work(tmp_path, sign):
+    odd = {**record("o", "odd", "03:30:00", **sign), "http_status": 400}
+    del odd["decode_node"]
+    assert sources(tmp_path, start("00:00:00", 900), OLD, odd, READER) == ["odd", "old"]
+
+
 def test_a_request_that_was_refused_at_the_door_ran_nowhere(tmp_path):
     refused = record("n", "refused", "03:30:00", http_status=429, completion_tokens=0)
     del refused["decode_node"]
