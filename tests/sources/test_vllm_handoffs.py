@@ -181,6 +181,15 @@ def test_a_further_line_of_a_record_is_none(log):
     assert seen.facts.ignored == {"other line": 1, "further line of a record": 2}
 
 
+@pytest.mark.parametrize("left", [2, 9, 20])
+def test_a_first_line_that_was_cut_off_hides_no_whole_one(log, left):
+    whole = late("chatcmpl-0a")
+    begin = whole.index("] ") + len("] ")
+    seen = log(whole[: begin + left], whole, late("chatcmpl-0b"))
+    assert ids(seen) == ["0a", "0b"]
+    assert seen.reasons == {"line cut off": 1}
+
+
 def test_the_same_message_twice_in_a_second_is_two(log):
     assert ids(log(late("chatcmpl-0a"), late("chatcmpl-0b"))) == ["0a", "0b"]
 

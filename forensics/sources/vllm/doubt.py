@@ -19,20 +19,24 @@ _CLOSES = (
 )
 
 
-def continued(rows: pl.DataFrame) -> pl.Series:
+def continued(rows: pl.DataFrame, cut: pl.Expr) -> pl.Series:
     """Say which lines only carry another one on.
 
     One place in the engine's code prints one message: of lines with one prefix, time and
-    place included, the first says which, and a line with another message is no record.
+    place included, the first says which, and a line with another message is no record. One
+    that was cut off before it said which says nothing of those behind it.
 
     Args:
         rows: with ``known``, ``head``, ``file`` (null: the prefix names no place) and
             ``message`` (null: none), in their order.
+        cut: tells the lines that were cut off.
     """
     message = pl.col("message").fill_null(-1)
-    first = message.first().over("head")
+    told = pl.when(~cut).then(message)
+    first = told.drop_nulls().first().over("head")
     placed = pl.col("known") & pl.col("file").is_not_null()
-    return rows.select((placed & (message != first)).fill_null(value=False)).to_series()
+    behind = (~cut).cum_sum().over("head") > 0
+    return rows.select((placed & behind & (message != first)).fill_null(value=False)).to_series()
 
 
 def enclosed(rows: pl.DataFrame, opened: Sequence[int]) -> pl.Series:

@@ -56,7 +56,7 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         context: the file that they stand in.
         parsed: where to add.
     """
-    rows = _without(_told(rows), doubt.continued, parsed)
+    rows = _without(_told(rows), lambda told: doubt.continued(told, _CUT_OFF), parsed)
     opened = sorted(line for at in _CONTENT for line in _message(at, rows, context, parsed))
     rows = rows.filter(~pl.col("message").is_in(_CONTENT).fill_null(value=False))
     if opened:
@@ -107,12 +107,11 @@ _BEGUN = pl.Series(
     sorted({text[:end] for text in _READ for end in range(2, len(text))}), dtype=pl.String
 )
 """What is left of a message in a line that was cut off within it."""
+_CUT_OFF = pl.col("body").is_in(_BEGUN.implode()).fill_null(value=False)
 _ODD = {
     "log line behind white space": pl.col("body").str.contains(_STAMPED),
     "log line behind other text": pl.col("body").str.contains(_GLUED),
-    "line cut off": pl.when("known")
-    .then(pl.col("body").is_in(_BEGUN.implode()))
-    .otherwise(pl.col("body").str.contains(_CUT)),
+    "line cut off": pl.when("known").then(_CUT_OFF).otherwise(pl.col("body").str.contains(_CUT)),
 }
 
 
