@@ -138,6 +138,16 @@ def test_an_hour_that_all_logs_lost_may_hide_a_start(case_of: CaseOf, rows: list
     assert bound.high - bound.low >= len(rows) // 90
 
 
+def test_of_one_server_that_no_record_names_nothing_before_the_hole_is_doubted(
+    case_of: CaseOf,
+) -> None:
+    rows = never([FIRST[0], RESTART, *traffic()])
+    nameless = [{k: v for k, v in row.items() if k != "prefill_node"} for row in rows]
+    case = case_of(*nameless)
+    assert long_ones(case, 8) == [("ruled_out", "below_limit")]
+    assert long_ones(case) == [("not_assessable", "start_unseen")]
+
+
 def test_what_was_lost_of_one_server_of_which_some_were_not_given_hides_a_start(
     case_of: CaseOf,
 ) -> None:

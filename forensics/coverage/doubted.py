@@ -78,16 +78,23 @@ def logged(
         worked: of :func:`forensics.activity.hourly`.
     """
     losses = _losses(lost, missing)
+    observed = ensure(observed if losses.height else observed.clear(), ["prefill_node"])
     rows = observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
-    rows = ensure(rows if losses.height else rows.clear(), ["prefill_node"])
     minute = pl.col("received_at") // MINUTE * MINUTE
     wrote = rows.select(node="prefill_node", begin=minute, end=minute + MINUTE)
+    wrote = wrote.with_columns(pl.col("node").fill_null(_only(capacity, observed["prefill_node"])))
     wrote = wrote.drop_nulls().unique()
     ran = worked.filter(pl.col("hop") == "prefill").drop_nulls("node")
     ran = ran.select("node", begin="hour", end=pl.col("hour") + HOUR)
     ran = ran.join(wrote, on="node", how="anti")
     own = rows.group_by("handoff").agg(own=pl.col("received_at").min())
     return Logged(capacity, losses, wrote, ran, own)
+
+
+def _only(capacity: Capacity, named: pl.Series) -> pl.Expr:
+    """Return the rank whose lines those are that name none, where no hop or start tells another."""
+    ranks = {*named.drop_nulls().unique(), *_told(capacity)["node"]}
+    return pl.lit(ranks.pop() if len(ranks) == 1 else None, dtype=pl.String)
 
 
 def _losses(lost: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
