@@ -1,6 +1,7 @@
 """Records of others among the lines of a file: two files that were put together.
 
-Any file of lines may hold JSON of any program. Where that is in another format, in which a
+Any file of lines may hold JSON of any program, and a log the text of what runs in the
+same process. Where that is in another format, in which a
 file of its own would be read, it is read in that one. In an engine's log all else is counted,
 as a request where it has the fields of one.
 """
@@ -41,6 +42,8 @@ class Apart:
         if own is not None and own.apart(source.head()):
             self._teller = Teller(own, incident, source.head())
         self._all_own = self._teller.all_own() if self._teller is not None else None
+        guests = registry.known(incident) if self._teller is not None else ()
+        self._guests = [one for one in guests if own is not None and one.host == own.name]
         self._begins = own is not None and own.name == "sglang"
         # Of plain records each line is one, whatever white space it begins with.
         self._opens = _INDENTED if own is not None and own.name == "plain-ndjson" else _BARE
@@ -110,6 +113,7 @@ class Apart:
 
     def _part(self, block: Block, teller: Teller) -> Block:
         told = {at: name for at, name in self._told(block, teller).items() if name != OWN}
+        told |= self._printed(block, teller)
         if not told:
             return block
         names = np.full(len(block.starts), OWN, dtype=object)
@@ -117,6 +121,18 @@ class Apart:
         for name in sorted({*told.values()}):
             self._found.append((name, _some(block, names == name)))
         return _some(block, names == OWN)
+
+    def _printed(self, block: Block, teller: Teller) -> dict[int, str]:
+        """Return which lines of text another part of the own process printed."""
+        told: dict[int, str] = {}
+        for one in self._guests:
+            if one.line is None or not any(word.encode() in block.data for word in one.words):
+                continue
+            begins = [match.start() for match in one.line.finditer(block.data)]
+            told |= dict.fromkeys(np.searchsorted(block.starts, begins).tolist(), one.name)
+            if begins:
+                teller.met[one.name] = one
+        return told
 
     def _told(self, block: Block, teller: Teller) -> dict[int, str]:
         """Return whose the records of a block are, but for those that are surely its own."""

@@ -82,6 +82,10 @@ class Format:
     """Keys with which a record is rather a plain one."""
     words: tuple[str, ...] = ()
     """One of them is in each line of text that it reads, where that is no JSON and no table."""
+    host: str = ""
+    """Name of the format in whose process it prints as well: into one stream, line by line."""
+    line: re.Pattern[bytes] | None = None
+    """What each line of text begins with that it prints into its host's stream."""
     columns: tuple[str, ...] = ()
     """Names, one of which is in the header of each table that it reads."""
     inside: tuple[str, ...] = ()
@@ -356,6 +360,8 @@ FORMATS: tuple[Format, ...] = (
         router_log.FORMS,
         keys=_keys("target"),
         words=("smg::", "sglang_router_rs::"),
+        host="sglang",
+        line=router_log.LINE,
     ),
     *map(_of_profile, builtin.profiles()),
     Format(

@@ -1,7 +1,9 @@
 """Which of two engines' logs a file is, where lines of both are in it.
 
 One line of another engine, which a client or a second process put there, makes no log of a
-file: the one that most lines speak for is read, and lines of the other are unreadable in it.
+file: the one that most lines speak for is read, and lines of the other are unreadable in it. A
+router that the engine's process starts prints into its stream: that is the engine's log,
+whoever prints more, and what the router printed is read apart.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ def weighed(
     text = b"\n".join(lines)
     rivals = [one for one in formats if one.words and one.name != found.name]
     reasons = {one.name: one.sniff(text, incident) for one in rivals}
-    rivals = [one for one in rivals if reasons[one.name] is not None]
-    if not rivals:
+    several = [found, *(one for one in rivals if reasons[one.name] is not None)]
+    if len(several) == 1:
         return found, reason
-    votes = [_votes(one, lines, incident) for one in rivals]
-    if max(votes) <= _votes(found, lines, incident):
-        return found, reason
-    most = rivals[votes.index(max(votes))]
-    return most, reasons[most.name] or reason
+    # Of as many lines the one that was told first: it stands first.
+    votes = [_votes(one, lines, incident) for one in several]
+    most = several[votes.index(max(votes))]
+    most = next((one for one in several if one.name == most.host), most)
+    return most, reasons.get(most.name) or reason
 
 
 def _votes(one: Format, lines: list[bytes], incident: Incident) -> int:

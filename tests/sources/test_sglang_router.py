@@ -181,9 +181,26 @@ def test_broken_json_keeps_its_line(log):
     assert [(u.line, u.reason) for u in seen.facts.unread] == [(2, "truncated JSON")]
 
 
-def test_engine_lines_in_between_are_counted(log):
-    seen = log(line(), "[2026-02-03 04:08:00 TP0] Prefill batch, #new-seq: 1", "")
-    assert seen.facts.ignored == {"engine line": 1, "blank line": 1}
+ENGINE = (JSON.parent / "sglang.log").read_text()
+
+
+@pytest.mark.parametrize("routed", [1, 400])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_router_and_its_engine_in_one_stream_are_both_read(read, routed, first):
+    own = [line() for _ in range(routed)]
+    engine = ENGINE.splitlines()
+    seen = read("\n".join([*own, *engine] if first else [*engine, *own]), "c/node.log").facts
+    alone = [read("\n".join(part), f"{at}/node.log").facts for at, part in enumerate([own, engine])]
+    assert seen.format == "sglang + sglang-router"
+    assert seen.kept == sum(one.kept for one in alone)
+    assert len(seen.unread) == sum(len(one.unread) for one in alone)
+
+
+def test_an_engine_that_begins_late_in_a_router_s_log_is_unreadable(read):
+    late = "[2026-02-03 04:00:00] Request a exceeds the maximum number of tokens: 9 > 5"
+    seen = read("\n".join([*[line()] * 2_500, late]), "node.log").facts
+    assert seen.format == "sglang-router"
+    assert [one.line for one in seen.unread] == [2_501]
 
 
 @pytest.mark.parametrize(

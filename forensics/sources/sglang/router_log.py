@@ -55,10 +55,11 @@ _LINE = (
     rf"{_TARGET}re(?:quest|sponse): (?:\S+: )?(?<message>{'|'.join(MESSAGES)})"
     rf"(?<more>{_FIELD}*)\s*$"
 )
-_ANY_LINE = (
+LINE = re.compile(
     rb"(?m)^\d{4}-\d\d-\d\d[ T][\d:.]{8,18}Z?\s+(?:ERROR|WARN|INFO|DEBUG|TRACE) "
     rb"(?:[^\n]{0,4000}?\}: )?(?:sglang_router_rs|smg)::\w"
 )
+"""Begin of each line of text, without colours."""
 _ENGINE_ERRORS = {
     "error status of a prefill server": "Prefill server returned error status",
     "error status of a decode server": "Decode server returned error status",
@@ -84,7 +85,7 @@ def sniff(head: bytes, _: Incident) -> str | None:
     text = re.sub(RAW.encode(), b"", head)
     if re.search(rb'(?m)^\{[^\n]*"target": ?"(?:sglang_router_rs|smg)::', text):
         return "JSON lines of the router"
-    if re.search(_ANY_LINE, text):
+    if LINE.search(text):
         return "line prefix and modules of the router"
     return None
 
@@ -160,7 +161,6 @@ def _kinds(text: pl.Expr, request: pl.Expr) -> pl.Expr:
         pl.when(text.str.strip_chars().str.len_bytes() == 0).then(pl.lit("blank line")),
         *told,
         pl.when(request).then(pl.lit("request")),
-        pl.when(text.str.contains(r"^\[\d{4}-\d\d-\d\d ")).then(pl.lit("engine line")),
         pl.lit("other line"),
     )
 
