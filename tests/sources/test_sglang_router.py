@@ -209,7 +209,10 @@ def test_an_engine_that_begins_late_in_a_router_s_log_is_unreadable(read):
         ("2026-02-03 04:08:00  INFO smg_mesh: it says smg::response\n", None),
         ("[2026-02-03 04:08:00] INFO:     10.0.0.1:5 - smg::response\n", "sglang"),
         ('{"message": "smg::response", "request_id": "a"}\n', None),
-        (line() + "\n[2026-02-03 04:08:00 TP0] Prefill batch, #new-seq: 1\n", "sglang"),
+        (
+            line() + "\n[2026-02-03 04:08:00 TP0] Prefill batch, #new-seq: 1\n",
+            "sglang + sglang-router",
+        ),
     ],
 )
 def test_what_is_not_the_routers_alone_is_not_told_as_its(read, text, told):
