@@ -407,3 +407,21 @@ def test_each_value_of_an_entry_of_the_journal_is_read_or_unreadable(read, messa
     assert seen.facts.kept == 1 + kept
     assert [one.line for one in seen.facts.unread] == [2] * lost
     assert not seen.facts.ignored
+
+
+# --- pages of an answer --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["loki", "elastic", "splunk results", "cloudwatch"])
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("between", ["\n", ""])
+def test_each_page_of_an_answer_is_read_or_its_entries_are_unreadable(read, form, indent, between):
+    page = json.dumps(json.loads(WRAPPED[form]), indent=indent)
+    alone = read(page, "a.json").facts
+    seen = read(between.join([page] * 3), "b.json").facts
+    assert (seen.kept, seen.read) == (3 * alone.kept, 3 * alone.read)
+    assert not seen.unread
+    broken = page[: page.rindex("Traceback")]
+    seen = read(f"{page}\n{broken}\n{page}", "c.json").facts
+    assert seen.kept == 2 * alone.kept
+    assert len(seen.unread) == (1 if form == "loki" else len(LINES))

@@ -1,7 +1,8 @@
-"""Wrappers that are one JSON document: the answer of a log store to one query."""
+"""Wrappers that are JSON documents: answers of a log store to a query, one for each page."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from msgspec import Struct, field
 from forensics.sources.wrappers import jsonforms, labels
 from forensics.sources.wrappers.everything import LARGEST, Everything
 from forensics.sources.wrappers.inner import Inner, Inners
+from forensics.sources.wrappers.objects import one_by_one
 
 _LOKI_LIMITS = (100, 1_000, 5_000)
 _ELASTIC_LIMIT = 10_000
@@ -47,8 +49,8 @@ def _loki(document: _Loki) -> list[Inner]:
     return found
 
 
-def _loki_is_cut(_: _Loki, count: int) -> bool:
-    return count in _LOKI_LIMITS
+def _loki_is_cut(_: _Loki, last: int, count: int) -> bool:  # noqa: ARG001
+    return last in _LOKI_LIMITS
 
 
 class _Hits(Struct):
@@ -70,8 +72,8 @@ def _search(document: _Search) -> list[Inner | None]:
     return [jsonforms.hit(hit) for hit in document.hits.hits]
 
 
-def _search_is_cut(document: _Search, count: int) -> bool:
-    return count == _ELASTIC_LIMIT or count < document.hits.there
+def _search_is_cut(document: _Search, last: int, count: int) -> bool:
+    return last == _ELASTIC_LIMIT or count < document.hits.there
 
 
 class _Results(Struct):
@@ -111,13 +113,17 @@ def _google(document: list[jsonforms.Google]) -> list[Inner | None]:
     return [jsonforms.google(entry) for entry in document]
 
 
-def _never(_: Any, count: int) -> bool:  # noqa: ARG001
+def _never(_: Any, last: int, count: int) -> bool:  # noqa: ARG001
     return False
 
 
 @dataclass(frozen=True)
 class DocumentForm:
-    """A wrapper that is one JSON document; ``words`` all stand near its beginning."""
+    """A wrapper that is one JSON document, or several; ``words`` all stand near its beginning.
+
+    Each entry of one has the key ``each``. ``is_cut`` says by the last page, the entries in
+    it and those in all whether there are more.
+    """
 
     name: str
     title: str
@@ -125,7 +131,22 @@ class DocumentForm:
     inners: Callable[[Any], Sequence[Inner | None]]
     words: tuple[bytes, ...]
     opens: bytes = b"{"
-    is_cut: Callable[[Any, int], bool] = _never
+    is_cut: Callable[[Any, int, int], bool] = _never
+    each: bytes = b""
+
+    def decoded(self, data: bytes) -> Any:
+        """Return a page, or None where it is none in this form."""
+        try:
+            return msgspec.json.decode(data, type=self.type)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
+            return None
+
+    def entries(self, page: Any) -> Sequence[Inner | None] | None:
+        """Return what a page holds, or None where an entry is in no known form."""
+        try:
+            return self.inners(page)
+        except (IndexError, AttributeError, TypeError, ArithmeticError, ValueError):
+            return None
 
 
 FORMS = (
@@ -144,9 +165,15 @@ FORMS = (
         _search,
         (b'"hits"', b'"_source"'),
         is_cut=_search_is_cut,
+        each=b'"_source"',
     ),
     DocumentForm(
-        "splunk-results", "an answer of Splunk", _Results, _results, (b'"results"', b'"_raw"')
+        "splunk-results",
+        "an answer of Splunk",
+        _Results,
+        _results,
+        (b'"results"', b'"_raw"'),
+        each=b'"_raw"',
     ),
     DocumentForm(
         "cloudwatch-events",
@@ -154,6 +181,7 @@ FORMS = (
         _Events,
         _events,
         (b'"events"', b'"message"', b'"timestamp"'),
+        each=b'"message"',
     ),
     DocumentForm(
         "grafana-json",
@@ -162,6 +190,7 @@ FORMS = (
         _explored,
         (b'"line"', b'"timestamp"'),
         b"[",
+        each=b'"line"',
     ),
     DocumentForm(
         "google-list",
@@ -170,16 +199,25 @@ FORMS = (
         _google,
         (b'"insertId"', b'"timestamp"'),
         b"[",
+        each=b'"insertId"',
     ),
 )
 
 
+_PAGE = re.compile(r"\n[{\[]")
+"""Begin of a page behind one that breaks off; what is indented is a part of one."""
+
+
 class WholeDocument(Everything):
-    """Takes the document apart once all of it is there; entries are numbered from 1."""
+    """Takes the document apart once all of it is there; entries are numbered from 1.
+
+    Where pages of one answer were put together, theirs are numbered on.
+    """
 
     def __init__(self, form: DocumentForm) -> None:
         super().__init__()
         self._form = form
+        self._number = 0
 
     def end(self) -> Inners:
         """Return what the document holds."""
@@ -187,21 +225,26 @@ class WholeDocument(Everything):
         if data is None:
             found.refuse(None, f"JSON document longer than {LARGEST >> 20} MiB")
             return found
-        try:
-            document = msgspec.json.decode(data, type=self._form.type)
-            inners = self._form.inners(document)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError):
-            inners = None
-        except (IndexError, AttributeError, TypeError, ArithmeticError):
-            inners = None
-        if inners is None:
-            found.refuse(None, f"not {self._form.title} in a known form, or cut short")
-            return found
-        for number, inner in enumerate(inners, start=1):
-            if inner is None:
-                found.refuse(number, f"entry of {self._form.title} without a line")
-            else:
-                found.add(inner, number)
-        if self._form.is_cut(document, len(inners)):
+        pages = [data] if self._form.decoded(data) is not None else one_by_one(data, begins=_PAGE)
+        last: tuple[Any, int] | None = None
+        for text in pages:
+            page = self._form.decoded(text)
+            entries = None if page is None else self._form.entries(page)
+            last = None if entries is None else (page, len(entries))
+            self._page(text, entries, found)
+        if last is not None and self._form.is_cut(*last, self._number):
             found.notes[CUT] += 1
         return found
+
+    def _page(self, text: bytes, entries: Sequence[Inner | None] | None, found: Inners) -> None:
+        """Add the entries of a page; of one that cannot be read, as many as it seems to have."""
+        if entries is None:
+            lost = text.count(self._form.each) if self._form.each else 1
+            for _ in range(max(1, lost)):
+                found.refuse(None, f"not {self._form.title} in a known form, or cut short")
+        for inner in entries or ():
+            self._number += 1
+            if inner is None:
+                found.refuse(self._number, f"entry of {self._form.title} without a line")
+            else:
+                found.add(inner, self._number)

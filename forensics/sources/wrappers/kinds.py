@@ -120,7 +120,9 @@ def _document(form: documents.DocumentForm) -> Wrapper:
         if not near.startswith(form.opens) or not all(word in near for word in form.words):
             return False
         first, _, rest = head.data.lstrip().partition(b"\n")
-        return not rest.strip() or not objects.is_json(first)  # else there is a record a line
+        if not rest.strip() or not objects.is_json(first):
+            return True
+        return form.decoded(first) is not None  # a page a line; else there is a record a line
 
     return Wrapper(form.name, form.title, tells, lambda _: documents.WholeDocument(form))
 

@@ -69,7 +69,7 @@ class Objects(Everything):
         if data is None:
             found.refuse(None, f"JSON that is not one object a line, over {LARGEST >> 20} MiB")
             return found
-        found_in = entries(data) if data.lstrip().startswith(b"[") else _one_by_one(data)
+        found_in = entries(data) if data.lstrip().startswith(b"[") else one_by_one(data)
         for number, entry in enumerate(found_in, start=1):
             if entry.startswith(b"{") and is_json(entry):
                 found.add(Inner(entry.replace(b"\r", b" ").replace(b"\n", b" ")), number)
@@ -91,7 +91,7 @@ def entries(data: bytes) -> Iterator[bytes]:
         for line in filter(bytes.strip, lines):
             yield from _listed(line) or [line.strip()]
     else:
-        yield from _one_by_one(data.lstrip()[1:], between=",")
+        yield from one_by_one(data.lstrip()[1:], between=",")
 
 
 def _listed(data: bytes) -> list[bytes] | None:
@@ -101,13 +101,13 @@ def _listed(data: bytes) -> list[bytes] | None:
         return None
 
 
-def _one_by_one(data: bytes, between: str = "") -> Iterator[bytes]:
+def one_by_one(data: bytes, between: str = "", begins: re.Pattern[str] = _NEXT) -> Iterator[bytes]:
     """Yield each object; after a damaged one, go on at the next line that begins with one."""
     text, at = data.decode("utf-8", "surrogateescape"), 0
     while (at := _skipped(text, at, between)) < len(text):
         end = _end(text, at)
         if end is None:
-            following = _NEXT.search(text, at)
+            following = begins.search(text, at)
             end = following.start() if following else len(text)
         entry = text[at:end].strip()
         if entry != "]":
