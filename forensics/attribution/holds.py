@@ -24,6 +24,22 @@ STEPS = (1_000_000, 1_000)
 """Microseconds of a second and of a millisecond: what stamps are rounded down to."""
 _TIMES_FINER = 1_000
 """Of so many stamps of the next finer step, chance makes one whole."""
+_MINUTE, _TENTH = 60_000_000, 100_000
+BETWEEN = {
+    _TENTH // 10: 1_000,
+    _TENTH: 1_000,
+    5_000_000: 1_000_000,
+    10_000_000: 1_000_000,
+    30_000_000: 1_000_000,
+    _MINUTE: 1_000_000,
+    5 * _MINUTE: 1_000_000,
+    15 * _MINUTE: 1_000_000,
+    60 * _MINUTE: 1_000_000,
+}
+"""Other steps, microseconds, with that of :data:`STEPS` which is next finer: no stamp shows these
+by itself, since chance makes many whole."""
+_SELDOM = 0.05
+"""So few holds that chance is likely to make whole are none: some must be of that step."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +78,27 @@ class Holds:
 
         Stamps of a rank may come from several logs: one hold of which both are whole is coarse by
         itself, which in a finer log is a chance of one in a million. So is a single stamp, where
-        there are more of its kind than chance makes.
+        there are more of its kind than chance makes. Of steps between these and above, both stamps
+        must be, and of more holds than chance makes.
         """
         whole = [_whole(self.reserved, step) & _whole(self.released, step) for step in STEPS]
-        own = np.select(whole, STEPS, 1)
+        own = np.maximum(np.select(whole, STEPS, 1), self._between())
         taken, given = (np.maximum(own, _coarse(t)) for t in (self.reserved, self.released))
         return taken, given
+
+    def _between(self) -> Ints:
+        """Return the coarsest step of :data:`BETWEEN` in which both stamps of a hold are whole."""
+        found: Ints = np.ones(len(self), dtype=np.int64)
+        for step, finer in BETWEEN.items():
+            base, both = (
+                _whole(self.reserved, size) & _whole(self.released, size) for size in (finer, step)
+            )
+            likely = int(base.sum()) * (finer / step) ** 2
+            number = int(both.sum())
+            few = number < 3 and step > STEPS[0] and likely > _SELDOM
+            if _too_many(number, likely) and not few:
+                found[both] = step
+        return found
 
     @property
     def arrived(self) -> Ints:

@@ -14,7 +14,7 @@ from collections.abc import Collection
 import polars as pl
 
 from forensics.attribution import places
-from forensics.attribution.holds import STEPS
+from forensics.attribution.holds import BETWEEN, STEPS
 from forensics.boots import BEGINNING, END
 
 SECOND, MILLISECOND = STEPS
@@ -22,6 +22,9 @@ OTHER_CLOCK = SECOND
 """Microseconds by which a stamp of another clock may be off beside what was measured."""
 _SLACK = 2 * OTHER_CLOCK
 """Stamps of two clocks, one of them in whole seconds, may be so far apart."""
+_DOWN = sorted((*STEPS, *(step for step in BETWEEN if step < SECOND)), reverse=True)
+_MANY = 20
+"""Requests whose single times are no chance where all are whole in a step."""
 TIMES = ("reserved_at", "handed_off_at", "received_at", "released_at", "finished_at")
 
 
@@ -39,9 +42,38 @@ def first(columns: Collection[str], side: str = "decode") -> pl.Expr:
 
 def last(columns: Collection[str], side: str = "decode") -> pl.Expr:
     """Return the last moment at which a request may have taken pages; see :func:`first`."""
-    latest = pl.max_horizontal(_known(columns, side)) + _off(columns, f"{side}_ahead")
-    latest = latest.fill_null(END)
-    return pl.when(sure(columns, side)).then("reserved_at").otherwise(latest).cast(pl.Int64)
+    known, own = _known(columns, side), _own(columns)
+    latest = pl.max_horizontal(known) + _off(columns, f"{side}_ahead")
+    latest = (latest + _beyond(known, _apart(known))).fill_null(END)
+    both = own[-1].is_not_null() if len(own) > 1 else pl.lit(value=False)
+    logged = own[0] + _beyond(own, both) if own else pl.lit(None)
+    return pl.when(sure(columns, side)).then(logged).otherwise(latest).cast(pl.Int64)
+
+
+def _own(columns: Collection[str]) -> list[pl.Expr]:
+    """Return the stamps of a hold by the rank itself, if it has any."""
+    names = [name for name in ("reserved_at", "released_at") if name in columns]
+    return [pl.col(name) for name in names] if "reserved_at" in columns else []
+
+
+def _apart(times: list[pl.Expr]) -> pl.Expr:
+    """Say where two times are known: an equal one may be the same."""
+    return (pl.max_horizontal(times) > pl.min_horizontal(times)).fill_null(value=False)
+
+
+def _beyond(times: list[pl.Expr], several: pl.Expr) -> pl.Expr:
+    """Return by how much more than a second stamps may be rounded down.
+
+    ``several`` stamps of one request that are all whole in a coarser step are no chance, nor is a
+    single one where those of all requests are.
+    """
+    known = pl.any_horizontal(time.is_not_null() for time in times)
+    found = pl.lit(0, dtype=pl.Int64)
+    for step in sorted(step for step in BETWEEN if step > SECOND):
+        whole = pl.all_horizontal((time % step == 0).fill_null(value=True) for time in times)
+        every = whole.all() & (known.sum() >= _MANY)
+        found = pl.when(whole & (several | every)).then(step - SECOND).otherwise(found)
+    return found
 
 
 def sure(columns: Collection[str], side: str = "decode") -> pl.Expr:
@@ -73,8 +105,9 @@ def until(name: str) -> pl.Expr:
         name: column of the read's own stamp, beside ``own_clock``: see :func:`sure`.
     """
     own, stamp = pl.col("own_clock"), pl.col(name)
-    by_second = ~own | (stamp % SECOND == 0)
-    coarse = pl.when(by_second).then(SECOND).when(stamp % MILLISECOND == 0).then(MILLISECOND)
+    coarse = pl.when(~own).then(SECOND)
+    for step in _DOWN:
+        coarse = coarse.when(stamp % step == 0).then(step)
     return stamp + coarse.otherwise(1) - 1
 
 
