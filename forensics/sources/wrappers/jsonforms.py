@@ -62,13 +62,15 @@ def _journal(record: _Journal) -> Inner | Partly | str:
     moment = int(at) if at.isdecimal() and len(at) < _FEW_DIGITS else None
     host = next(filter(None, _values(record.host)), b"").decode("utf-8", "replace")
     values = _values(record.message)
-    line, *more = [value for value in values if value is not None] or [None]
-    inner = None if line is None else Inner(line, moment, host)
-    if inner is not None and all(value == line for value in values):
+    held = [value for value in values if value is not None]
+    left_out = len(values) - len(held)
+    if not held:
+        return Partly(None, left_out, _LEFT_OUT)
+    inner = Inner(held[0], moment, host)
+    if all(value == held[0] for value in values):
         return inner
-    left_out = values.count(None)
     reason = _LEFT_OUT if left_out else "further message of one entry of the journal"
-    return Partly(inner, left_out + len(more), reason)
+    return Partly(inner, len(values) - 1, reason)
 
 
 _FEW_DIGITS = 19
