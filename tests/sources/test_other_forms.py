@@ -288,7 +288,7 @@ EXAMPLES = {
         f"{POOL} CANARY",
         ["ignored other line"],
         "[TensorRT-LLM][INFO] Number of tokens per block: CANARY.",
-        ["ignored other line"],
+        ["unreadable pool line cut off or not in a known form"],
     ),
     "lmcache-lookup-file": Example(
         json.dumps(LOOKUP | {"model_name": "m-70b", "chunk_hashes": [CANARY], "shapes": [[1]]}),

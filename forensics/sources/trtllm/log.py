@@ -66,6 +66,8 @@ _READ = re.compile(
 )
 """Such a message with what stands before it, wherever it stands in a line."""
 
+_ODD = "pool line cut off or not in a known form"
+
 
 def sniff(head: bytes, _: Incident) -> str | None:
     """Tell the log by the prefix of its lines."""
@@ -152,7 +154,7 @@ def _odd(text: bytes, prefix: re.Match[bytes] | None, line: int) -> list[Unread]
         return [Unread(line, None, "two lines in one")] * 2
     message = text[prefix.end() :]
     cut = _told(message) is None and _is_cut(message)
-    return [Unread(line, None, "line cut off")] if cut else []
+    return [Unread(line, None, _ODD)] if cut else []
 
 
 def _is_cut(message: bytes) -> bool:
