@@ -14,7 +14,13 @@ from forensics.schema import CONFIG_KEYS
 _ON = ("true", "1", "t", "yes", "y", "on")
 _OFF = ("false", "0", "f", "no", "n", "off")
 _NOTHING = ("none", "null", "nil", "")
-_PART = re.compile(r"\s*-{0,2}([A-Za-z][A-Za-z0-9_-]*)(?:(?:\s*[=:]\s*|\s+)(.*?))?\s*", re.DOTALL)
+_PART = re.compile(
+    r"[\s{'\"]*-{0,2}([A-Za-z][A-Za-z0-9_-]*)['\"]?(?:(?:\s*[=:]\s*|\s+)(.*?))?[\s}]*", re.DOTALL
+)
+_APART = re.compile(
+    r";|\n|\s+(?=--[A-Za-z])|,(?=\s*['\"]?-{0,2}[A-Za-z][A-Za-z0-9_-]*['\"]?\s*[=:])"
+)
+"""Between settings: as this project joins them, as lines, as arguments, as a list or JSON."""
 _KEPT = "disaggregation_decode_enable_radix_cache"
 _CLEARED = "disable_radix_cache"
 _GUESSED = "speculative_algorithm"
@@ -24,9 +30,10 @@ def pairs(config: object) -> Iterator[tuple[str, str]]:
     """Yield name and value of each setting of a text; one without a value is ``True``.
 
     Args:
-        config: settings joined by ``;``, or None. Of names only :data:`CONFIG_KEYS` are known.
+        config: settings as one text, joined by ``;`` or in another usual way, or None. Of names
+            only :data:`CONFIG_KEYS` are known.
     """
-    for part in str(config or "").split(";"):
+    for part in _APART.split(str(config or "")):
         found = _PART.fullmatch(part)
         name = found[1].replace("-", "_").lower() if found else ""
         if found and name in CONFIG_KEYS:

@@ -278,3 +278,19 @@ def test_what_a_rank_refused_but_answered_held_pages(read, ended, held):
     odd |= {"received_at": f"{DAY}01:20:00.5Z", "finish_reason": ended}
     older = hold("w", "01:00", 4)
     assert reasons(read(POOL, older, hold("v", "01:10", 4), odd, READER)) == held
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "--tp-size 8 --disaggregation-decode-enable-radix-cache",
+        "tp_size=8, disaggregation_decode_enable_radix_cache=True",
+        '{"tp_size": 8, "disaggregation_decode_enable_radix_cache": true}',
+        "tp_size: 8\ndisaggregation_decode_enable_radix_cache: yes",
+    ],
+    ids=["arguments", "a list", "JSON", "lines"],
+)
+def test_settings_are_read_however_one_text_joins_them(read, told):
+    case = read(POOL | {"config": told}, hold("w", "01:00", 4), hold("v", "01:10", 4), READER)
+    assert reasons(case) == {"prefix_cache"}
+    assert "tp_size=8" in case.capacity.polars()["config"][0]
