@@ -22,7 +22,7 @@ OTHER_CLOCK = SECOND
 """Microseconds by which a stamp of another clock may be off beside what was measured."""
 _SLACK = 2 * OTHER_CLOCK
 """Stamps of two clocks, one of them in whole seconds, may be so far apart."""
-_DOWN = sorted((*STEPS, *(step for step in BETWEEN if step < SECOND)), reverse=True)
+_UP = sorted((*STEPS, *(step for step in BETWEEN if step < SECOND)))
 _MANY = 20
 """Requests whose single times are no chance where all are whole in a step."""
 TIMES = ("reserved_at", "handed_off_at", "received_at", "released_at", "finished_at")
@@ -105,10 +105,10 @@ def until(name: str) -> pl.Expr:
         name: column of the read's own stamp, beside ``own_clock``: see :func:`sure`.
     """
     own, stamp = pl.col("own_clock"), pl.col(name)
-    coarse = pl.when(~own).then(SECOND)
-    for step in _DOWN:
-        coarse = coarse.when(stamp % step == 0).then(step)
-    return stamp + coarse.otherwise(1) - 1
+    coarse = pl.lit(1, dtype=pl.Int64)
+    for step in _UP:
+        coarse = pl.when(stamp % step == 0).then(step).otherwise(coarse)
+    return stamp + pl.when(own).then(coarse).otherwise(SECOND) - 1
 
 
 def hold_unsure(columns: Collection[str]) -> pl.Expr:

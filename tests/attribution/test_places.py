@@ -2,7 +2,7 @@
 
 import pytest
 
-from forensics import assemble
+from forensics.assemble import sources
 from tests.attribution.made import POOL, hold, read, tiers
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.51234{n}", f"01:0{n}:01.56789{n}") for n in range(6)]
@@ -42,7 +42,7 @@ def test_a_response_of_several_ranks_may_have_read_on_each(tmp_path):
     assert sorted(pairs["source_tenant_id"]) == ["of-o", *(f"of-w{n}" for n in range(6))]
     assert set(pairs["tier"]) == {"possible"}
     assert [stay.node for stay in case.analysis.attribution.stays] == ["d1", "d2"]
-    assert "None of 1 affected response" in assemble.attribution(case.analysis).sentence
+    assert "None of 1 affected response" in sources.attribution(case.analysis).sentence
 
 
 def test_each_rank_is_asked_from_its_own_start_on(tmp_path):
