@@ -70,6 +70,7 @@ def _block(batch: pa.RecordBatch, first: int, told: Callable[[], Integers]) -> B
         cached=cached,
         ms=ms,
         over=prompt > POOL_TOKENS,
+        below=prompt <= POOL_TOKENS,
         told=told,
     )
     if min(rows.uncached.min() - 1, cached.min()) >= 0 and ms.min() > 0:

@@ -15,7 +15,7 @@ import msgspec
 from forensics import declared
 from forensics.notices.fixed import FACTS
 from forensics.notices.markdown import held, released
-from forensics.notices.plaintext import without_emphasis, without_tags
+from forensics.notices.plaintext import without_emphasis, without_links, without_tags
 
 _COLUMNS = tuple(declared.NOTICE_REQUESTS.dtypes)
 _ENDS = re.compile(r"[\0\n|]|: ")
@@ -64,8 +64,10 @@ def _markdown(text: str) -> AsRead:
     """Return it without the signs that act; those that are escaped are read as they are."""
     source = held(text)
     bare = without_tags(source)
-    # Emphasis can split one as well.
-    read = map(released, (html.unescape(source), bare, without_emphasis(bare)))
+    # Emphasis can split one as well, and so can a link.
+    plain = without_emphasis(without_links(bare))
+    read = (html.unescape(source), bare, without_emphasis(bare), plain, plain.replace("_", ""))
+    read = tuple(map(released, read))
     return AsRead(_APART.join(read), parts=released(bare))
 
 

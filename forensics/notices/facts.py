@@ -19,7 +19,8 @@ from forensics.exposure import Tenant, stamp
 from forensics.guard import checked
 from forensics.notices.finished import Finished
 from forensics.notices.identity import notice_id
-from forensics.notices.phrases import core
+from forensics.notices.plaintext import folded
+from forensics.shown import visible
 from forensics.standins import stands_in
 
 TIERS = ("confirmed", "probable", "possible", "not_assessable")
@@ -119,19 +120,26 @@ def _hour(time: str | None, *, up: bool = False) -> str | None:
     return stamp(int(whole.timestamp()) * 1_000_000)
 
 
+def _forms(tenant: str) -> set[str]:
+    """Return a name as it is compared, as the records have it and as tables show it."""
+    return {folded(tenant), folded(visible(tenant))}
+
+
 def _unaffected(
     report: Finished, named: list[Tenant], pseudonym: Named, asked: Iterable[str]
 ) -> list[dict[str, object]]:
     listed = {tenant.tenant_id for tenant in named}
-    alike = {core(tenant) for tenant in listed if tenant is not None}
+    alike = {form for tenant in listed if tenant is not None for form in _forms(tenant)}
     rows: list[dict[str, object]] = []
     for tenant in sorted(set(asked)):
         if tenant in listed:
             raise UsageError("a tenant that asked for a statement is listed in the report")
-        if core(tenant) in alike:
+        if not tenant.strip():
+            raise UsageError("a tenant that asked for a statement has no name")
+        if _forms(tenant) & alike:
             raise UsageError(
                 "a tenant that asked for a statement has the name of one that is listed in the "
-                "report but for its case, blanks or signs: state the name as the records have it"
+                "report but for its case, blanks or what shows nothing"
             )
         name, population = pseudonym(tenant), declared.TOLD[-1]
         counts = dict.fromkeys(

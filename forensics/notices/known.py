@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from forensics.notices.phrases import core
+from forensics.notices.plaintext import readings
 from forensics.shown import visible
 
 _NUMBER: Final = re.compile(r"[\d.,:+ -]+")
@@ -45,7 +46,8 @@ class Known:
 
     def _add_id(self, text: str, owners: Owners) -> None:
         for form in {text, visible(text)}:  # what cannot be seen is written out for readers
-            self._add(form, owners, unlike)
+            for reading in readings(form):  # as texts are read
+                self._add(reading, owners, unlike)
         found = core(text)
         if not unlike(found) and not _NUMBER.fullmatch(found):
             if len(found) >= _LEAST_ALONE:

@@ -22,6 +22,7 @@ _APART: Final = frozenset(
 )
 """Elements that words do not go on across; all others are drawn within a line."""
 _EMPHASIS: Final = re.compile(r"[*`~\\]")
+_LINK: Final = re.compile(r"!?\[([^\[\]]*)\](?:\([^()]*\)|\[[^\[\]]*\])?")
 _STYLE: Final = re.compile(r"(?is)<style\b.*?</style>")
 
 
@@ -39,6 +40,13 @@ def as_words(markup: str) -> str:
 def without_emphasis(shown: str) -> str:
     """Return Markdown without the signs that can stand within a word; ``_`` there is a sign."""
     return _EMPHASIS.sub("", shown)
+
+
+def without_links(shown: str) -> str:
+    """Return Markdown with the texts of links and pictures in place of them."""
+    while (bare := _LINK.sub(r"\1", shown)) != shown:
+        shown = bare
+    return shown
 
 
 def of_own(markup: str) -> str:

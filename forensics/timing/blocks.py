@@ -50,8 +50,9 @@ class Block:
     """At most :data:`MOST_ROWS` requests whose work is known.
 
     ``group`` holds places in ``groups``; ``row`` numbers requests through all blocks; ``over``
-    says that the prompt is known to be over the limit. Tokens and milliseconds are positive.
-    ``told`` gives the :attr:`minute` of each row, and is asked once, if any pass needs them.
+    says that the prompt is known to be over the limit, ``below`` that it is known to be below it.
+    Tokens and milliseconds are positive. ``told`` gives the :attr:`minute` of each row, and is
+    asked once, if any pass needs them.
     """
 
     groups: tuple[Group, ...]
@@ -61,6 +62,7 @@ class Block:
     cached: Integers
     ms: Array
     over: Flags
+    below: Flags
     told: Callable[[], Integers]
 
     @cached_property
@@ -78,6 +80,7 @@ class Block:
             self.cached[wanted],
             self.ms[wanted],
             self.over[wanted],
+            self.below[wanted],
             lambda: self.minute[wanted],
         )
 
@@ -100,9 +103,9 @@ def of(rows: pl.DataFrame) -> Iterator[Block]:
         row, group, uncached, cached = (
             part[name].cast(pl.Int64).to_numpy() for name in ("_row", "group", "uncached", "cached")
         )
-        ms, over = part["ms"].to_numpy(), part["over"].to_numpy()
+        ms, over, below = (part[name].to_numpy() for name in ("ms", "over", "below"))
         told = partial(minutes, part["received_at"])
-        yield Block(groups, row, places[group], uncached, cached, ms, over, told)
+        yield Block(groups, row, places[group], uncached, cached, ms, over, below, told)
 
 
 def minutes(received_at: pl.Series) -> Integers:

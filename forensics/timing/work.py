@@ -35,6 +35,7 @@ _TIMED: dict[str, pl.DataType] = {
     "received_at": pl.Int64(),
     "ms": pl.Float64(),
     "over": pl.Boolean(),
+    "below": pl.Boolean(),
     "group": pl.UInt32(),
 }
 
@@ -49,7 +50,8 @@ def timed(
 
     ``_row`` is the place of the request; ``uncached`` the tokens that had to be computed, null
     where the prompt or the cached tokens are not known. ``over`` says that the prompt is known
-    to be over the limit, so that its time is no measure of what the node can do.
+    to be over the limit, so that its time is no measure of what the node can do, and ``below`` that
+    it is known to be below.
 
     Args:
         requests: with the limits attached.
@@ -63,7 +65,10 @@ def timed(
         return pl.DataFrame(schema=_TIMED)
     wanted = ("_row", "handoff", "received_at", "assumed", "prefill_node", "model")
     over = (pl.col("limit_low") <= _PROMPT).fill_null(value=False)
-    rows = rows.select(*wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD, over=over)
+    below = (pl.col("limit_low") > _PROMPT).fill_null(value=False)
+    rows = rows.select(
+        *wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD, over=over, below=below
+    )
     starts = in_force(rows, epochs, "prefill_node", {"effective_at": "since"})
     rows = rows.join(starts, on="_row", how="left", maintain_order="left")
     rows = _with_source(rows, observed, formats)
@@ -79,6 +84,7 @@ def timed(
             "prompt",
             "cached",
             "over",
+            "below",
             "received_at",
             node="prefill_node",
             uncached=pl.when(left > 0).then(left),

@@ -88,7 +88,8 @@ def _read(path: Path) -> Iterator[Block]:
             wide = {name: np.load(file).astype(np.int64) for name in _NARROW}
             ms, minute = np.load(file), np.load(file)
             over = np.zeros(len(ms), dtype=np.bool_)
-            yield Block(groups, **wide, ms=ms, over=over, told=partial(_as_is, minute))
+            told = partial(_as_is, minute)
+            yield Block(groups, **wide, ms=ms, over=over, below=~over, told=told)
 
 
 def _as_is(minute: Integers) -> Integers:

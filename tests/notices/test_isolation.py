@@ -126,6 +126,35 @@ def test_an_account_that_is_called_like_a_time_stops_no_notice_that_has_it(name)
     searched.check("t-b-recipient", OWN, files | {"notice.md": f"from {name} on".encode()})
 
 
+@pytest.mark.parametrize(
+    "split",
+    [
+        "_ac_-holdings-1",
+        "[ac](mailto:x@y.example)-holdings-1",
+        "[ac-][r]holdings-1",
+        "ac[](#a)-holdings-1",
+        "ac-__holdings__-1",
+    ],
+)
+def test_links_and_underscores_that_act_split_no_id(split):
+    searched = Isolation({}, {"ac-holdings-1": "t-a", OWN: "t-b"}, {}, [])
+    files = {"facts.json": f'{{"account":"{OWN}"}}'.encode()}
+    with pytest.raises(PrivacyError):
+        searched.check("t-b-recipient", OWN, files | {"notice.md": f"for {split}".encode()})
+
+
+@pytest.mark.parametrize(
+    "own", ["Acme \u2013 acme-holdings", "a\u202eacme-holdings", "Acme\u200bacme-holdings"]
+)
+def test_an_id_behind_what_shows_nothing_in_a_tenants_own_name_is_its_own(own):
+    searched = Isolation({}, {own: "t-a", "acme-holdings": "t-b"}, {}, [])
+    files = {"facts.json": json.dumps({"account": own}).encode()}
+    searched.check("t-a-recipient", own, files | {"notice.md": f"for {escaped(own)}".encode()})
+    planted = f"for {escaped(own)} and acme-holdings"
+    with pytest.raises(PrivacyError):
+        searched.check("t-a-recipient", own, files | {"notice.md": planted.encode()})
+
+
 def test_contacts_are_no_ids_that_are_looked_for_in_fields_alone():
     contacts = {OWN: ["ciso@own.example", "Ann Other-Person"], OTHER: ["dpo@other.example"]}
     searched = Isolation({"1": frozenset({OWN})}, {OWN: "t-a", OTHER: "t-b"}, contacts, [])

@@ -176,7 +176,7 @@ def test_a_statement_for_a_tenant_in_neither_list(report, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["acct-000001", "ACCT-000001", " acct-000001\u00a0", "\uff41cct-000001"]
+    "name", ["", " ", "acct-000001", "ACCT-000001", " acct-000001\u00a0", "\uff41cct-000001"]
 )
 def test_no_statement_for_the_name_of_a_listed_tenant_however_it_is_spelt(name, report, tmp_path):
     call = ["notify", str(report), "-o", str(tmp_path / "n"), "--also-unaffected", name]

@@ -61,3 +61,32 @@ def test_of_mixed_units_it_is_said_that_no_prompt_could_be_told(honest, scored):
     said = " ".join(blind.sentences(timing))
     assert "times of more than one unit are mixed there" in said
     assert "no time that one token" not in said
+
+
+def leaking(honest, leaks, **values):
+    """Draw requests of two nodes of which some over the limit were never computed."""
+    limit = {"limit_low": pl.lit(300_000, dtype=pl.Int64)}
+    rows = honest(8_000, longest=1_000_000).with_columns(**limit | values)
+    return rows.with_columns(prefill_ms=pl.when(leaks).then(57.0).otherwise("prefill_ms"))
+
+
+NODE = pl.col("prefill_node") == "prefill-0/dp0"
+LEAKS = (pl.col("prompt_tokens") >= 300_000) & (pl.col("handoff") % 3 == 0)
+
+
+def test_prompts_of_an_unknown_limit_are_no_control_group(honest, scored):
+    """Those of a node whose pool nobody logged leak as well: they are not known to be below."""
+    limit = pl.when(NODE).then(None).otherwise(300_000)
+    found, _ = scored(leaking(honest, LEAKS, limit_low=limit))
+    told = LEAKS & ~NODE & (WORK > 10_000)
+    assert found.filter(told).height > 50
+    assert found.filter(told)["timing_fast"].all()
+
+
+def test_a_node_with_prompts_enough_is_held_against_its_own(honest, scored):
+    """Fast honest prompts of one node say nothing of the other."""
+    odd = NODE & LONG & ~OVER & (pl.col("handoff") % 3 == 1)
+    found, _ = scored(leaking(honest, LEAKS | odd))
+    fast = found.filter("timing_fast")
+    assert not fast.filter(NODE & OVER).height
+    assert fast.filter(~NODE & OVER).height > 50

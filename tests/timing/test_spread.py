@@ -22,7 +22,7 @@ def limits(*lengths: tuple[int, int, float, float]) -> Limits:
         ms = expected * np.exp(middle + width * quantiles[:size])
         over = np.zeros(size, dtype=np.bool_)
         groups = (("s", "m", "a", None), ("s", "m", "b", None))
-        block = Block(groups, none, none + node, work, none, ms, over, none.copy)
+        block = Block(groups, none, none + node, work, none, ms, over, ~over, none.copy)
         residuals.add(block, none + node, expected)
     return residuals.limits(np.zeros(2, dtype=np.int64), CURVES, ANY)
 
