@@ -67,8 +67,7 @@ def _markdown(text: str) -> AsRead:
     # Emphasis can split one as well, and so can a link.
     plain = without_emphasis(without_links(bare))
     read = (html.unescape(source), bare, without_emphasis(bare), plain, plain.replace("_", ""))
-    read = tuple(map(released, read))
-    return AsRead(_APART.join(read), parts=released(bare))
+    return AsRead(_APART.join(map(released, read)), parts=released(bare))
 
 
 def _table(text: str) -> AsRead:
