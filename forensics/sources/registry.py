@@ -88,6 +88,8 @@ class Format:
     """What each line of text begins with that it prints into its host's stream."""
     columns: tuple[str, ...] = ()
     """Names, one of which is in the header of each table that it reads."""
+    table: bool = False
+    """Whether each of its files is a table whose first line names the columns."""
     inside: tuple[str, ...] = ()
     """Keys, one of which alone makes a record its own, wherever in the record it stands: what tells
     a file of such records may be in some of them only."""
@@ -97,6 +99,11 @@ class Format:
     resumed: Callable[[Context], Resumed] | None = None
     """Its reader for records that stand apart in a file and belong together; None where each
     of them stands by itself."""
+
+    @property
+    def may_be_a_table(self) -> bool:
+        """Whether a file of it may be one whose first line names the columns."""
+        return self.table or bool(self.columns)
 
 
 def _of_profile(profile: Profile) -> Format:
@@ -380,6 +387,7 @@ FORMATS: tuple[Format, ...] = (
         "anything no column was logged for",
         plain.read_csv,
         _is_csv,
+        table=True,
         certain=False,
         apart=_never,
     ),

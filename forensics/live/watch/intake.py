@@ -21,6 +21,7 @@ from forensics.live.watch.ring import Held
 from forensics.live.watch.state import State
 from forensics.sources.files import Input, expand, with_nodes
 from forensics.sources.reading import Reading, Shard, read_shard, write_part
+from forensics.sources.registry import by_name
 
 _UNTOLD = 64 << 10
 """Bytes from which a file whose lines nobody knows is passed over, instead of waited for."""
@@ -57,15 +58,22 @@ class Intake:
         self._inputs: dict[str, Input] = {}
         self._numbers: dict[str, int] = {}
         self._piped = Piped()
+        self._heads: dict[str, bytes] = {}
         self._parts = 0
 
     def find(self) -> None:
         """Look which logs there are now; what was moved aside is read by its first name.
 
         Raises:
-            NoInputError: a log that was named does not exist.
+            NoInputError: a log that was named does not exist. Once it was there it may be gone for
+                a moment, between its being moved aside and made anew.
         """
-        inputs = {source.name: source for source in expand(*self._logs)}
+        try:
+            inputs = {source.name: source for source in expand(*self._logs)}
+        except NoInputError:
+            if self._inputs:
+                return
+            raise
         plain = [s for s in inputs.values() if s.archive is None and s.member is None]
         known = {
             (place.device, place.inode) for log in self._open.values() for place in log.places()
@@ -143,8 +151,9 @@ class Intake:
         folder = self._folder / f"{self._parts:08d}"
         folder.mkdir(mode=0o700)
         self._parts += 1
-        piece = in_place_of(replace(source, number=number), chunk.data)
         name = self.formats.get(source.name)
+        head = self._head(source, chunk, name)
+        piece = in_place_of(replace(source, number=number), head + chunk.data)
         reading = read_shard(Shard((piece,), self._incident, folder, name))
         facts = reading.files[0]
         if facts.format is None and len(chunk.data) < _UNTOLD and not last:
@@ -152,7 +161,7 @@ class Intake:
         if facts.format is not None and " + " not in facts.format:
             self.formats[source.name] = facts.format
         for part in reading.parts:
-            _renumber(part, chunk.begin.lines)
+            _renumber(part, chunk.begin.lines - bool(head))
         self._counts.records += facts.read
         self._counts.unreadable += len(facts.unread)
         self._counts.last_record = time.time() if facts.read else self._counts.last_record
@@ -160,6 +169,19 @@ class Intake:
         parts = tuple(reading.parts)
         held.append(Held(self._when(chunk), source.name, chunk.begin, chunk.end, parts, small))
         return True
+
+    def _head(self, source: Input, chunk: Chunk, name: str | None) -> bytes:
+        """Return the header of a table, which only the first piece of its file has."""
+        if name is None or not by_name(name, self._incident).may_be_a_table:
+            return b""
+        if not chunk.begin.offset:
+            self._heads[source.name] = chunk.data.split(b"\n", 1)[0] + b"\n"
+            return b""
+        if source.name not in self._heads and source.path is not None:
+            with source.path.open("rb") as file:
+                self._heads[source.name] = file.readline(_UNTOLD)
+        head = self._heads.get(source.name, b"")
+        return b"" if head.lstrip(b"\xef\xbb\xbf \t").startswith((b"{", b"[")) else head
 
     def _when(self, chunk: Chunk) -> float:
         """Return when a piece was first read: now, or by an earlier run."""

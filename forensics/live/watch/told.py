@@ -26,6 +26,7 @@ _NAMES = (
     "prefill_prompt_tokens", "decode_prompt_tokens", "input_limit_tokens", "reserved_pages",
     "transferred_pages", "completion_tokens", "reasons", "missing",
 )  # fmt: skip
+_BEGIN = b'{"event": '
 _IDENTITY = ("request_id", "transfer_id", "attempt", "tenant_id", "received_at", "tier")
 
 
@@ -83,11 +84,18 @@ class Output:
 
 
 def _ids(path: Path) -> set[str]:
-    """Return the ids of the findings in a file, and take off a line that was cut short."""
+    """Return the ids of the findings in a file, and take off one of them that was cut short.
+
+    A last line of somebody else's is ended, and stays.
+    """
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1
-    if whole < len(data):
+    last = data[whole:]
+    if last and (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
         os.truncate(path, whole)
+    elif last:
+        with path.open("ab") as file:
+            file.write(b"\n")
     found = set()
     for line in data[:whole].splitlines():
         try:
