@@ -138,6 +138,24 @@ def test_it_runs_and_shows_no_content(path, kernel, tmp_path):
     assert "incomplete" in check_shown(notebook)
 
 
+NOBODY = [path for path in NOTEBOOKS if path != DRILL]
+
+
+@pytest.mark.few(3)
+@pytest.mark.parametrize("path", NOBODY[::-1], ids=lambda path: path.stem)
+def test_it_runs_where_nobody_is_affected(path, kernel, tmp_path):
+    log = tmp_path / "all-clear.ndjson"
+    told = {"request_id": "a", "tenant_id": "t", "received_at": "2026-09-01T10:00:00Z"}
+    told |= {"prompt_tokens": 100, "http_status": 200, "completion_tokens": 3}
+    log.write_text(json.dumps(told | {"reserved_pages": 2, "transferred_pages": 2}) + "\n")
+    notebook = nbformat.read(path, as_version=4)
+    with_parameters(notebook, logs=log, out=tmp_path / "out")
+    at = notebook.cells.index(parameters(notebook)[0]) + 1
+    notebook.cells[at].source += "\nincident = None"
+    kernel.execute(notebook)
+    assert "Traceback" not in shown(notebook)
+
+
 def test_the_drill_is_red_before_the_fix_and_green_after_it(kernel, tmp_path):
     notebook = nbformat.read(DRILL, as_version=4)
     kernel.execute(with_parameters(notebook, out=tmp_path / "out"))

@@ -37,17 +37,29 @@ class OneRequest:
         return self.timeline._repr_html_() + self.explained._repr_html_()
 
 
-def request(case: Case, request_id: str) -> OneRequest:
+@dataclass(frozen=True)
+class NoRequest:
+    """Nothing to show: no request was asked for."""
+
+    def __repr__(self) -> str:
+        return "There is no such request."
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>"
+
+
+def request(case: Case, request_id: str | None) -> OneRequest | NoRequest:
     """Show one listed request: its timeline over the hops, and why it is in its tier.
 
     Args:
         case: the case.
-        request_id: the request, by any of its ids.
+        request_id: the request, by any of its ids; None, as the first of none is, shows that
+            there is none.
 
     Raises:
         UsageError: no table of the case lists it.
     """
-    return OneRequest(case.explain(request_id))
+    return NoRequest() if request_id is None else OneRequest(case.explain(request_id))
 
 
 @dataclass(frozen=True)
