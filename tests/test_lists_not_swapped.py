@@ -42,10 +42,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("lists")
     rows = [
         {"request_id": f"r{number}", "transfer_id": str(900 + number), "tenant_id": tenant}
-        | {"received_at": f"2026-09-01T00:{number:02}:00Z", "decode_node": "d1/dp0"}
+        | {"received_at": f"2026-09-01T00:{number:02}:0{number % 7}.{number * 37 % 997:03}Z"}
+        | {"decode_node": "d1/dp0"}
         | {"reserved_pages": 9, "transferred_pages": 1 if tenant == TO else 9}
         | {"completion_tokens": 4, "http_status": 200}
-        | {"released_at": f"2026-09-01T00:{number:02}:30Z"}
+        | {"released_at": f"2026-09-01T00:{number:02}:3{number % 7}.{number * 59 % 997:03}Z"}
         for number, tenant in enumerate([*FROM, TO, LATER])
     ]
     logs = folder / "logs.ndjson"
