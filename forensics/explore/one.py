@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
@@ -46,6 +46,14 @@ class NoRequest:
 
     def _repr_html_(self) -> str:
         return f"<p>{self!r}</p>"
+
+
+@overload
+def request(case: Case, request_id: str) -> OneRequest: ...
+
+
+@overload
+def request(case: Case, request_id: None) -> NoRequest: ...
 
 
 def request(case: Case, request_id: str | None) -> OneRequest | NoRequest:
