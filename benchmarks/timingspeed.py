@@ -60,6 +60,7 @@ def _minutes(opened: pq.ParquetFile, group: int) -> Integers:
 def _block(batch: pa.RecordBatch, first: int, told: Callable[[], Integers]) -> Block:
     node, *others = batch.columns
     prompt, cached, ms = (column.to_numpy() for column in others)
+    over = prompt > POOL_TOKENS
     rows = Block(
         groups=tuple(
             ("plain-parquet, joined", "m", name, None) for name in node.dictionary.to_pylist()
@@ -69,8 +70,8 @@ def _block(batch: pa.RecordBatch, first: int, told: Callable[[], Integers]) -> B
         uncached=prompt - cached,
         cached=cached,
         ms=ms,
-        over=prompt > POOL_TOKENS,
-        below=prompt <= POOL_TOKENS,
+        over=over,
+        below=~over,
         told=told,
     )
     if min(rows.uncached.min() - 1, cached.min()) >= 0 and ms.min() > 0:

@@ -44,9 +44,8 @@ class Peers:
 
     def add(self, rows: Expected) -> None:
         """Count tested rows that are not known to be below the limit."""
-        rest = np.flatnonzero(~rows.block.below)
-        place = _side(rows)[rest], rows.group[rest], octave_of(rows.block.uncached[rest])
-        np.add.at(self._counts, place, 1)
+        rest = rows.kept(np.flatnonzero(~rows.block.below))
+        np.add.at(self._counts, (_side(rest), rest.group, octave_of(rest.block.uncached)), 1)
 
     def places(self, rows: Expected) -> Integers:
         """Return of some rows where they belong, for :meth:`as_fast`."""
