@@ -10,7 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import narwhals as nw
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -61,7 +64,14 @@ _FROM_POLARS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "polars-lazy": lambda frame: frame.lazy(),
     "pandas": lambda frame: frame.to_pandas(use_pyarrow_extension_array=True),
     "arrow": lambda frame: frame.to_arrow(),
+    "arrow-batch": lambda frame: pa.RecordBatch.from_pylist(frame.rows(named=True), _schema(frame)),
+    "duckdb": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+    "narwhals": nw.from_native,
 }
+
+
+def _schema(frame: pl.DataFrame) -> pa.Schema:
+    return frame.to_arrow().schema
 
 
 @pytest.fixture(params=list(_FROM_POLARS))
@@ -79,12 +89,15 @@ def to_kind(frame_kind: str) -> Callable[[pl.DataFrame], Any]:
 @pytest.fixture
 def from_kind(frame_kind: str) -> Callable[[Any], pl.DataFrame]:
     """Turn a result back into a polars DataFrame, insisting that it is of the kind."""
-    kind = type(_FROM_POLARS[frame_kind](pl.DataFrame()))
+    kind = type(_FROM_POLARS[frame_kind](pl.DataFrame({"any": [1]})))
 
     def convert(native: Any) -> pl.DataFrame:
         assert isinstance(native, kind), f"expected {kind.__name__}, got {type(native).__name__}"
         if isinstance(native, pl.LazyFrame):
             return native.collect()
+        if isinstance(native, duckdb.DuckDBPyRelation):
+            native = native.to_arrow_table()
+        native = nw.to_native(native, pass_through=True)
         return native if isinstance(native, pl.DataFrame) else pl.DataFrame(native)
 
     return convert

@@ -5,6 +5,7 @@ import narwhals as nw
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.dataset
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -162,11 +163,59 @@ def test_categories_and_decimals_are_judged_and_stay(made):
     assert list(after.items())[: len(before)] == list(before.items())
 
 
-def test_a_kind_that_is_read_and_not_made_gives_arrow():
-    mine = requests().to_arrow()
-    result = judged(duckdb.from_arrow(mine))
-    assert isinstance(result, pa.Table)
-    assert result["tier"].to_pylist() == TIERS
+def test_a_relation_stays_on_its_connection_with_its_own_types():
+    """Among them are types that Arrow has not; what a second run would make anew is run once."""
+    connection, mine = duckdb.connect(), requests().to_arrow()
+    given = connection.sql(
+        "SELECT *, uuid() AS ticket, 'a'::ENUM('a', 'b') AS kind, '101'::BIT AS bits,"
+        ' 170141183460469231731687303715884105727::HUGEINT AS large, random() AS "Any ""one"'
+        " FROM mine"
+    )
+    del mine
+    result = judged(given)
+    assert isinstance(result, duckdb.DuckDBPyRelation)
+    assert result.types[: len(given.types)] == given.types
+    assert result.columns == [*given.columns, *ADDED]
+    assert result.fetchall() == result.fetchall()
+    assert [row[0] for row in result.select("tier").fetchall()] == TIERS
+    assert forensics.prefill_p5(result).columns == ["day", "low", "requests", "p5_ms"]
+    kept = "SELECT count(*) FROM duckdb_tables() UNION ALL FROM duckdb_views() SELECT count(*)"
+    assert connection.sql(kept + " WHERE NOT internal").fetchall() == [(0,), (0,)]
+    connection.register("theirs", result.to_arrow_table())
+    assert result.query("judged", "SELECT * FROM judged JOIN theirs USING (note)").shape[0] > 0
+
+
+def test_a_frame_of_dask_keeps_its_parts_and_its_index():
+    frame = pytest.importorskip("dask.dataframe")
+    mine = requests().to_pandas(use_pyarrow_extension_array=True)
+    mine.index = pd.Index([9, 7, 7, 8, 1], name="row")
+    given = frame.from_pandas(mine, npartitions=2, sort=False)
+    result = judged(given)
+    assert type(result) is type(given)
+    assert result.npartitions == given.npartitions
+    whole = result.compute()
+    pd.testing.assert_index_equal(whole.index, mine.index)
+    assert whole["tier"].tolist() == TIERS
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (lambda table: table.to_reader(), "RecordBatchReader"),
+        (pyarrow.dataset.dataset, "InMemoryDataset"),
+        (lambda table: table.to_pylist(), "list"),
+        (lambda table: pl.DataFrame(table)["note"], "Series"),
+        (lambda _: None, "NoneType"),
+    ],
+    ids=["reader", "data set", "rows", "column", "nothing"],
+)
+def test_what_is_no_frame_is_refused_with_the_kinds_that_are(given, named):
+    given = given(requests().to_arrow())
+    for called in (judged, forensics.prefill_p5):
+        with pytest.raises(TypeError, match="pandas, pyarrow Table and RecordBatch") as refused:
+            called(given)
+        assert named in str(refused.value)
+        assert "r5" not in str(refused.value)
 
 
 def test_nulls_stay_null(to_kind, from_kind):
