@@ -1,7 +1,8 @@
 """Settings of an engine that decide how decode's pages are used, under any spelling of them.
 
 One is told as an argument (``--disable-radix-cache``), as a value of Python, JSON or a shell
-(``True``, ``true``, ``1``), with hyphens or underscores. Whoever asks for one asks here.
+(``True``, ``true``, ``1``), with hyphens or underscores. Whoever asks for one asks here. One that
+is there but cannot be read is not left out: that would be as if nobody had set it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,27 @@ from forensics.schema import CONFIG_KEYS
 _ON = ("true", "1", "t", "yes", "y", "on")
 _OFF = ("false", "0", "f", "no", "n", "off")
 _NOTHING = ("none", "null", "nil", "")
-_PART = re.compile(
-    r"[\s{'\"]*-{0,2}([A-Za-z][A-Za-z0-9_-]*)['\"]?(?:(?:\s*[=:]\s*|\s+)(.*?))?[\s}]*", re.DOTALL
-)
-_APART = re.compile(
-    r";|\n|\s+(?=--[A-Za-z])|,(?=\s*['\"]?-{0,2}[A-Za-z][A-Za-z0-9_-]*['\"]?\s*[=:])"
-)
-"""Between settings: as this project joins them, as lines, as arguments, as a list or JSON."""
 _KEPT = "disaggregation_decode_enable_radix_cache"
 _CLEARED = "disable_radix_cache"
 _GUESSED = "speculative_algorithm"
+DECIDING = (_KEPT, _GUESSED)
+"""Settings of which it matters that they are there, whatever they say."""
+UNREADABLE = "unreadable"
+"""Stands for a value that is there and cannot be read."""
+UNKNOWN = ";".join(f"{name}={UNREADABLE}" for name in DECIDING)
+"""Stands for settings of which nothing can be read."""
+SETTING = re.compile(r"[A-Za-z0-9_.:+-]{1,48}")
+"""A value that is kept."""
+
+_NAMES = "|".join(key.replace("_", "[-_]") for key in sorted(CONFIG_KEYS, key=len, reverse=True))
+_NAMED = re.compile(rf"(?<![\w-])-{{0,2}}({_NAMES})(?![\w-])['\"]?", re.IGNORECASE)
+"""A setting's name, as a whole word of any text."""
+_VALUE = re.compile(
+    r"(?:\s*[=:]\s*|[ \t]+(?![-,;)\]}]|\S+?[=:]))"
+    r"(?:'(?P<single>[^']*)'|\"(?P<double>[^\"]*)\"|(?P<open>[\[({<])|(?P<bare>[^\s,;'\")\]}]*))"
+)
+_ENDED = re.compile(r"['\"]?(?:[ \t]*(?:[,;\n\r)\]}]|$)|[ \t]+(?:-|[\w.'\"-]+?['\"]?\s*[=:]))")
+"""What stands behind a value that is one: the end, or the next setting."""
 
 
 def pairs(config: object) -> Iterator[tuple[str, str]]:
@@ -31,30 +43,69 @@ def pairs(config: object) -> Iterator[tuple[str, str]]:
 
     Args:
         config: settings as one text, joined by ``;`` or in another usual way, or None. Of names
-            only :data:`CONFIG_KEYS` are known.
+            only :data:`CONFIG_KEYS` are known. A value that cannot be read is :data:`UNREADABLE`.
     """
-    for part in _APART.split(str(config or "")):
-        found = _PART.fullmatch(part)
-        name = found[1].replace("-", "_").lower() if found else ""
-        if found and name in CONFIG_KEYS:
-            yield name, "True" if found[2] is None else found[2].strip("'\"")
+    text = str(config or "")
+    for found in _NAMED.finditer(text):
+        yield plain_name(found[1]), _told(text, found.end())
+
+
+def plain_name(name: str) -> str:
+    """Return the name of a setting as the schema has it, whatever way it is spelled."""
+    return name.lstrip("-").replace("-", "_").lower()
+
+
+def _told(text: str, at: int) -> str:
+    """Return the value that stands behind a name."""
+    found = _VALUE.match(text, at)
+    if found is None:
+        return "True"
+    value = next((v for v in found.group("single", "double", "bare") if v is not None), None)
+    if value is None or not _ENDED.match(text, found.end()):
+        return UNREADABLE
+    return readable(value)
+
+
+def readable(value: str) -> str:
+    """Return a value that is kept, or what stands for one that is not."""
+    return value if not value or SETTING.fullmatch(value) else UNREADABLE
 
 
 def keeps_prefixes(config: object) -> bool | None:
     """Say whether a decode rank that runs apart from prefill keeps prefixes in pages of its own.
 
-    None where no setting says so: that the cache is not disabled is no sign of one, since decode
-    runs without it unless it is asked for. What is neither on nor off counts as on.
+    None where no setting says so, or none that can be read: that the cache is not disabled is no
+    sign of one, since decode runs without it unless it is asked for. What is neither on nor off
+    counts as on.
     """
-    told = [value.lower() for name, value in pairs(config) if name == _KEPT]
-    said = [value for value in told if value not in _NOTHING]
-    if any(value not in _OFF for value in said):
+    said = _said(config, _KEPT) - {UNREADABLE, *_NOTHING}
+    if said.difference(_OFF):
         return True
-    cleared = any(value.lower() in _ON for name, value in pairs(config) if name == _CLEARED)
+    cleared = bool(_said(config, _CLEARED).intersection(_ON))
     return False if said or cleared else None
 
 
 def guesses(config: object) -> bool:
     """Say whether tokens are guessed ahead, by any algorithm."""
-    told = [value.lower() for name, value in pairs(config) if name == _GUESSED]
-    return any(value not in (*_OFF, *_NOTHING) for value in told)
+    return bool(_said(config, _GUESSED).difference(_OFF, _NOTHING, {UNREADABLE}))
+
+
+def unsettled(config: object) -> bool:
+    """Say whether a setting that decides is there without saying what, or says two things."""
+    for name in DECIDING:
+        said = _said(config, name)
+        off = said.intersection((*_OFF, *_NOTHING))
+        if UNREADABLE in said or (off and said - off):
+            return True
+    return False
+
+
+def together(configs: Iterator[object]) -> str | None:
+    """Return the settings of several texts that decide, each value of each; None without any."""
+    every = {f"{name}={value}" for config in configs for name, value in pairs(config)}
+    kept = sorted(one for one in every if one.partition("=")[0] in DECIDING)
+    return ";".join(kept) or None
+
+
+def _said(config: object, name: str) -> set[str]:
+    return {value.lower() for one, value in pairs(config) if one == name}

@@ -10,6 +10,8 @@ REASONS = {
     "allocator_unchecked": "the allocator is stated, and nothing in the logs says that the engine "
     "has it: which engine it is, or whether it runs apart from prefill, is not known",
     "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
+    "settings_unsure": "a setting that decides how it uses pages is told in a form that cannot be "
+    "read, or is told in two ways",
     "speculation": "decode guesses tokens ahead, and no log counts the pages that it takes and "
     "gives back for them",
     "retracted": "running requests were put back: their pages were given back and taken again, "

@@ -116,3 +116,5 @@ def _describe(stay: Stay, facts: dict[str, Any]) -> None:
         stay.reasons.add("prefix_cache")
     if enginesettings.guesses(facts["config"]):
         stay.reasons.add("speculation")
+    if enginesettings.unsettled(facts["config"]):
+        stay.reasons.add("settings_unsure")

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Raw
 
 from forensics.schema import Kind
-from forensics.sources.jsonpaths import CONFIG, Leaf, Tree, struct
-from forensics.sources.jsonrows import config
+from forensics.sources import nestedsettings
+from forensics.sources.jsonpaths import Leaf, Tree, struct
 from forensics.sources.values import NOT_A_VALUE
 
 _ESCAPES = re.compile(
@@ -95,10 +95,7 @@ def _reason(error: msgspec.DecodeError, line: bytes) -> str:
 
 def _scalar(raw: Raw, kind: Kind) -> str | None:
     if kind == "config":
-        try:
-            return config(msgspec.json.decode(raw, type=CONFIG | str | None))
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return NOT_A_VALUE
+        return nestedsettings.told(bytes(raw))
     data = bytes(raw)
     if data[:1] in b"{[":
         return NOT_A_VALUE

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from forensics.errors import IncidentError
-from forensics.schema import CONFIG_KEYS, Kind
+from forensics.schema import Kind
 
 Path = tuple[str, ...]
 
@@ -28,14 +28,6 @@ class Leaf:
 Tree = dict[str, "Tree | Leaf"]
 
 _Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-_SETTING_TYPE = str | int | float | bool | None
-_HYPHENS = {f"{key}_": key.replace("_", "-") for key in CONFIG_KEYS if "_" in key}
-CONFIG: type[Struct] = msgspec.defstruct(
-    "Config",
-    [(key, _SETTING_TYPE, None) for key in (*CONFIG_KEYS, *_HYPHENS)],
-    rename=_HYPHENS,
-)
-"""Settings under their names; a name that ends with ``_`` is the one with hyphens."""
 _EXPECTED: dict[Kind, Any] = {
     "id": str | int | None,
     "name": str | int | None,
@@ -44,7 +36,7 @@ _EXPECTED: dict[Kind, Any] = {
     "measure": float | None,
     "time": str | int | None,
     "flag": bool | None,
-    "config": CONFIG | str | None,
+    "config": msgspec.Raw,
 }
 
 

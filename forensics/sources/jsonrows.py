@@ -18,6 +18,7 @@ import polars as pl
 from msgspec import Struct
 
 from forensics.schema import Kind
+from forensics.sources import nestedsettings
 from forensics.sources.blocks import Block
 from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting, met
 
@@ -216,17 +217,13 @@ def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:
     if kind in _DTYPES:
         return pl.Series(column, values, dtype=_DTYPES[kind])
     if kind == "config":
-        return pl.Series(column, [v if v is None else config(v) for v in values], dtype=pl.String)
+        return pl.Series(
+            column,
+            [v if v is None else nestedsettings.told(bytes(v)) for v in values],
+            dtype=pl.String,
+        )
     try:
         return pl.Series(column, values, dtype=pl.String)
     except (TypeError, OverflowError):
         texts = [None if value is None else str(value) for value in values]
         return pl.Series(column, texts, dtype=pl.String)
-
-
-def config(value: Any) -> str | None:
-    """Return settings as ``key=value`` joined by ``;``."""
-    if isinstance(value, Struct):
-        told = msgspec.structs.asdict(value).items()
-        return ";".join(f"{key.rstrip('_')}={text}" for key, text in told if text is not None)
-    return value if isinstance(value, str) else None

@@ -7,7 +7,6 @@ counted under its column; it is never quoted.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ import polars as pl
 from forensics import enginesettings
 from forensics.incident import Logs
 from forensics.schema import Column, Kind
-from forensics.sources import names, secrets
+from forensics.sources import names, nestedsettings, secrets
 from forensics.sources.keyforms import PATTERN
 from forensics.sources.times import times, whole_number
 
@@ -31,7 +30,6 @@ _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _ROUNDED = r"^[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^[+-]?[0-9]+[eE]\+[0-9]+$"
 """A hand-off's number that went through a float: of 63 bits it lost some, and joins wrongly."""
 _HAND_OFF = "transfer_id"
-_SETTING = re.compile(r"[A-Za-z0-9_.:+-]{1,48}")
 _TRUE = ("true", "1", "t", "yes")
 _FALSE = ("false", "0", "f", "no")
 
@@ -67,7 +65,7 @@ def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Cou
         moments.values.alias(name) for name, moments in timed.items()
     )
     lost = frame.select(
-        (pl.col(_there(name)) & pl.col(name).is_null()).alias(name) for name in raw.columns
+        (pl.col(_there(name)) & _none(name, columns[name])).alias(name) for name in raw.columns
     )
     rejected = _count_lost(raw, lost, columns, bad)
     # A text that is null or a code by now is still held by the memory of its column.
@@ -81,6 +79,14 @@ def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Cou
 def copied(name: str) -> pl.Expr:
     """Return a column's texts in memory that holds nothing else."""
     return pl.concat_str(pl.col(name), pl.lit("")).alias(name)
+
+
+def _none(name: str, column: Column) -> pl.Expr:
+    """Say which values are none: of settings, those of which some cannot be read."""
+    if column.kind != "config":
+        return pl.col(name).is_null()
+    odd = pl.col(name).str.contains(f"={enginesettings.UNREADABLE}", literal=True)
+    return odd.fill_null(value=False)
 
 
 def _there(name: str) -> str:
@@ -249,15 +255,11 @@ def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
 
 
 def _config(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
-    text = _text(name, dtype).map_elements(config_text, return_dtype=pl.String, skip_nulls=True)
-    return pl.when(~secrets.looks_secret(text)).then(text)
-
-
-def config_text(text: str) -> str | None:
-    """Keep the settings that move a pool, sorted; drop every other key and odd values."""
-    found = enginesettings.pairs(text)
-    kept = {f"{key}={value}" for key, value in found if _SETTING.fullmatch(value)}
-    return ";".join(sorted(kept)) or None
+    """Keep the settings that move a pool, sorted; drop every other key."""
+    told = nestedsettings.of_text
+    text = _text(name, dtype).map_elements(told, return_dtype=pl.String, skip_nulls=True)
+    hidden = secrets.looks_secret(text)
+    return pl.when(hidden).then(pl.lit(enginesettings.UNKNOWN)).otherwise(text)
 
 
 _CASTS = {

@@ -106,6 +106,10 @@ SPELLED = {
     "separate": ("--speculative-algorithm NEXTN", "speculation"),
     "off": ({RADIX: "false", "speculative_algorithm": "none"}, None),
     "not disabled": ({"disable_radix_cache": False}, None),
+    "nested": ({"server_args": {RADIX: True}}, "prefix_cache"),
+    "of each rank": ({"speculative_algorithm": ["EAGLE", "EAGLE"]}, "speculation"),
+    "unreadable": ({"speculative_algorithm": {}}, "settings_unsure"),
+    "no settings": (["as in production"], "settings_unsure"),
 }
 
 

@@ -439,3 +439,12 @@ def test_a_text_among_the_settings_is_no_setting(log):
     )
     (fact,) = facts(log(f"[2026-02-03 04:05:06] {line}"), "start")
     assert (fact["page_tokens"], fact["config"]) == (64, "tp_size=8")
+
+
+@pytest.mark.parametrize(
+    "form", ["ServerArgs({}=[True, False], tp_size=8)", "{{'{}': {{'0': 1}}, 'tp_size': 8}}"]
+)
+def test_a_setting_that_cannot_be_read_is_not_absent(log, form):
+    name = "disaggregation_decode_enable_radix_cache"
+    (fact,) = facts(log(f"[2026-02-03 04:05:06] server_args={form.format(name)}"), "start")
+    assert fact["config"] == f"{name}=unreadable;tp_size=8"

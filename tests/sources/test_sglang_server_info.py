@@ -53,6 +53,14 @@ def test_a_snapshot_is_one_row_for_the_whole_server(read):
     assert seen.facts.notes == {}
 
 
+def test_arguments_in_an_object_of_their_own_are_read(rows):
+    """Whoever saved the answer kept figures and arguments apart."""
+    figures = ("max_total_num_tokens", "max_req_input_len", "internal_states", "version")
+    apart = {name: value for name, value in INFO.items() if name in figures}
+    apart["server_args"] = {name: value for name, value in INFO.items() if name not in figures}
+    assert rows(apart)[1] == rows(INFO)[1]
+
+
 @pytest.mark.parametrize("indent", [None, 1, 4])
 def test_spread_out_or_on_one_line_or_several_in_a_file(rows, indent):
     seen, found = rows(info(), info(max_req_input_len=5), info(40_960), indent=indent)

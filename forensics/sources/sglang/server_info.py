@@ -49,6 +49,8 @@ _PATHS: dict[str, Path] = {
     "auto_truncate": ("allow_auto_truncate",),
     "engine_version": ("version",),
 }
+_INNER: dict[str, Path] = {name: ("server_args", *path) for name, path in _PATHS.items()}
+"""Where whoever saved an answer kept its arguments apart from its figures."""
 _PATH_KINDS: dict[str, Kind] = {name: KINDS[name] for name in _PATHS}
 _ROLES = {"prefill": "prefill", "decode": "decode", "null": "unified"}
 _MODEL_INFO = re.compile(rb'"(?:is_generation|tokenizer_path)"\s*:')
@@ -105,6 +107,7 @@ class _Snapshots:
         self._lines: list[int] = []
         self._context = context
         self._values = JsonColumns(_PATHS, _PATH_KINDS)
+        self._inner = JsonColumns(_INNER, _PATH_KINDS)
         self._settings = JsonColumns({"config": ("all",)}, {"config": "config"})
 
     def take(self, document: Document, parsed: Parsed) -> None:
@@ -115,13 +118,20 @@ class _Snapshots:
         found = self._values.read(Block(document.data, document.line, document.offset))
         parsed.unread += found.unread[:1]  # one document, whatever is in it
         for batch in found.batches:
-            values = _texts(batch)
+            values = self._arguments(document) | _texts(batch)
             if {"pool_tokens", "input_limit_tokens"}.isdisjoint(values):
                 kind = "model info" if _MODEL_INFO.search(document.data) else "other document"
                 parsed.ignored[kind] += 1
             else:
                 self.rows.append(values | self._more(document.data, values.get("role"), parsed))
                 self._lines.append(document.line)
+
+    def _arguments(self, document: Document) -> dict[str, str | None]:
+        """Return what is told in an object of arguments."""
+        if b'"server_args"' not in document.data:
+            return {}
+        found = self._inner.read(Block(document.data, document.line, document.offset))
+        return {name: text for batch in found.batches for name, text in _texts(batch).items()}
 
     def _more(self, data: bytes, mode: str | None, parsed: Parsed) -> dict[str, str | None]:
         """Return the node, its part, its settings, and the smallest pool of the ranks."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.enginesettings import UNREADABLE
 from forensics.schema import CONFIG_KEYS
 from forensics.sources.forms import Form
 from forensics.sources.sglang.message import Message, Rows, counted
@@ -14,11 +15,24 @@ _ROLES = {"prefill": "prefill", "decode": "decode", "null": "unified"}
 
 def _setting(name: str) -> pl.Expr:
     """One setting, in either form of the line; ``None`` is absent."""
-    value = rf"{OPEN}'([A-Za-z0-9_.:+-]{{1,48}})'{CLOSE}|([A-Za-z0-9_.:+-]{{1,48}})"
-    key = rf"[ ({{](?:{OPEN}'{name}'{CLOSE}: |{name}=)"
-    groups = pl.col("args").str.extract_groups(rf"{key}(?:{value})[,)}}]").struct
-    found = pl.coalesce(groups.field("1"), groups.field("2"))
-    return pl.when(found != "None").then(found)
+    found = _value(name)
+    return pl.when(~found.is_in(["None", ""])).then(found)
+
+
+def _value(name: str) -> pl.Expr:
+    value = rf"{OPEN}'([A-Za-z0-9_.:+-]{{0,48}})'{CLOSE}|([A-Za-z0-9_.:+-]{{1,48}})"
+    groups = pl.col("args").str.extract_groups(rf"{_key(name)}(?:{value})[,)}}]").struct
+    return pl.coalesce(groups.field("1"), groups.field("2"))
+
+
+def _key(name: str) -> str:
+    return rf"[ ({{](?:{OPEN}'{name}'{CLOSE}: |{name}=)"
+
+
+def _kept(name: str) -> pl.Expr:
+    """One setting that is kept: what is there and cannot be read is not absent."""
+    odd = pl.col("args").str.contains(_key(name)) & _value(name).is_null()
+    return pl.when(odd).then(pl.lit(UNREADABLE)).otherwise(_setting(name))
 
 
 def _start(rows: Rows) -> None:
@@ -26,7 +40,7 @@ def _start(rows: Rows) -> None:
     mode = _setting("disaggregation_mode")
     role = mode.replace_strict(_ROLES, default=None)
     config = pl.concat_str(
-        [pl.concat_str(pl.lit(f"{key}="), _setting(key)) for key in sorted(CONFIG_KEYS)],
+        [pl.concat_str(pl.lit(f"{key}="), _kept(key)) for key in sorted(CONFIG_KEYS)],
         separator=";",
         ignore_nulls=True,
     )
