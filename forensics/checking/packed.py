@@ -10,9 +10,10 @@ from typing import BinaryIO, cast
 
 from forensics.checking.memory import in_place_of
 from forensics.sources.archives.members import MemberStream
-from forensics.sources.blocks import Opened, with_line_feeds
+from forensics.sources.blocks import Opened
 from forensics.sources.files import Input
 from forensics.sources.packing import DamagedStreamError
+from forensics.sources.returns import with_line_feeds
 
 _AT_LEAST = 8 << 20
 """Bytes unpacked of any file: a small one is then mostly read whole."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import BinaryIO, Protocol
 import numpy as np
 import polars as pl
 
+from forensics.sources import returns
 from forensics.sources.archives.members import MemberStream, open_member
 from forensics.sources.files import Input
 from forensics.sources.packing import DamagedStreamError, decompress
@@ -34,7 +34,6 @@ TOO_LONG = f"line longer than {LONGEST_LINE >> 20} MiB"
 
 _BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
-_RETURN = re.compile(rb"\r(?!\n)")
 _MAGIC_BYTES = 8
 _LINE_FEED = 10
 _MARKS = 0xCF
@@ -137,7 +136,7 @@ class Opened:
         # Not peek(): on a pipe it may show fewer bytes than will come.
         self.magic = self._stream.read(_MAGIC_BYTES)
         self._on_disk = self._raw()
-        self._plain = _line_feeds(_drop_bom(decompress(self.magic, self._on_disk, BLOCK_BYTES)))
+        self._plain = _line_ends(_drop_bom(decompress(self.magic, self._on_disk, BLOCK_BYTES)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -225,31 +224,11 @@ def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
     yield from chunks
 
 
-def _line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Put a line feed for each carriage return that has none behind it: a line ends there.
-
-    Progress bars return to the begin of their line, and what is printed next is in the same
-    one; old tools end all lines so. No byte moves. Parquet is no text.
-    """
+def _line_ends(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the stream with a line feed at the end of each line; Parquet is no text."""
     first = next(chunks, b"")
-    if first.startswith(_PARQUET):
-        yield first
-        yield from chunks
-        return
-    held = b""
-    for chunk in chain((first,), chunks):
-        text = held + chunk
-        cut = len(text) - text.endswith(b"\r")  # what is behind it decides
-        held = text[cut:]
-        yield with_line_feeds(text[:cut])
-    yield held.replace(b"\r", b"\n")
-
-
-def with_line_feeds(text: bytes) -> bytes:
-    """Return some text with a line feed for each carriage return that has none behind it."""
-    if b"\r" not in text or text.count(b"\r") == text.count(b"\r\n"):
-        return text
-    return _RETURN.sub(b"\n", text)
+    whole = chain((first,), chunks)
+    yield from whole if first.startswith(_PARQUET) else returns.ended(whole)
 
 
 def _pieces(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Source
+from forensics.sources.isjson import is_json
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
 
@@ -47,7 +48,7 @@ def documents(opened: Source) -> Iterator[Document]:
             line = block.number(place)
             if text.startswith(b"{"):
                 yield from held.end()
-            if held or (text.startswith(b"{") and not _whole(text)):
+            if held or (text.startswith(b"{") and not is_json(text)):
                 held.add(text, line, offset)
             elif text.strip():
                 yield Document(text.strip(), line, offset)
@@ -69,14 +70,6 @@ def fault(data: bytes) -> str | None:
     except msgspec.DecodeError as error:
         return "truncated JSON" if "truncated" in str(error) else "not valid JSON"
     return None
-
-
-def _whole(text: bytes) -> bool:
-    try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
 
 
 class _Held:

@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from forensics.sources.blocks import Block, with_line_feeds
-from forensics.sources.documents import fault
+from forensics.sources.blocks import Block
 from forensics.sources.parsed import Reasons, Unread
+from forensics.sources.returns import with_line_feeds
 
 At = str | int | None
 """When the wrapper was written: RFC 3339, or microseconds of UTC, or not known."""
@@ -93,13 +93,11 @@ _MAY = re.compile(rb"(?<![\d:<[])\d\d:\d\d:\d\d|\[TensorRT-LLM\]|\{|\w=")
 
 
 def _parts(line: bytes) -> list[bytes]:
-    """Return the lines of one text that carriage returns part; JSON has none within its texts."""
-    text = line.rstrip(b"\r\n")
-    if b"\r" not in text or b"\n" in text:
-        return [line]
-    if text.startswith((b"{", b"[")) and fault(text) is None:
-        return [line]
-    return list(filter(None, with_line_feeds(text).split(b"\n"))) or [line]
+    """Return the lines of a record's first line, which carriage returns part."""
+    first, feed, rest = line.rstrip(b"\r\n").partition(b"\n")
+    first = first.removesuffix(b"\r") if feed else first
+    *over, last = list(filter(None, with_line_feeds(first).split(b"\n"))) or [first]
+    return [*over, last + feed + rest]
 
 
 class Whole(NamedTuple):

@@ -11,6 +11,7 @@ from itertools import islice
 import msgspec
 
 from forensics.sources import colours
+from forensics.sources.isjson import is_json
 from forensics.sources.wrappers import (
     delimiters,
     documents,
@@ -120,7 +121,7 @@ def _document(form: documents.DocumentForm) -> Wrapper:
         if not near.startswith(form.opens) or not all(word in near for word in form.words):
             return False
         first, _, rest = head.data.lstrip().partition(b"\n")
-        if not rest.strip() or not objects.is_json(first):
+        if not rest.strip() or not is_json(first):
             return True
         return form.decoded(first) is not None  # a page a line; else there is a record a line
 

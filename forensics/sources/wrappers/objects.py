@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from forensics.sources.documents import fault
+from forensics.sources.isjson import is_json
 from forensics.sources.wrappers.everything import LARGEST, Everything
 from forensics.sources.wrappers.inner import Inner, Inners
 
@@ -49,15 +50,6 @@ def spread(head: bytes) -> bool:
         return False
     end = _end(text, 0)
     return end is not None and text[end:].lstrip()[:1] in ("", "{")
-
-
-def is_json(text: bytes) -> bool:
-    """Say whether a text is one JSON value."""
-    try:
-        msgspec.json.decode(text, type=Raw)
-    except _FAULTS:
-        return False
-    return True
 
 
 class Objects(Everything):
