@@ -50,33 +50,70 @@ class Clone:
         command = [self.folder / ".ci" / "hooks", sys.executable]
         subprocess.run(command, check=True, timeout=60)
 
+    def write(self, name: str, text: str | None = None) -> None:
+        place = self.folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(RAN) if text is None else text)
+
 
 @pytest.fixture
 def clone(tmp_path):
     return Clone(tmp_path)
 
 
-def test_adding_a_notebook_takes_its_outputs_off(clone):
+@pytest.mark.parametrize("name", ["a.ipynb", "B.IPYNB", "some/folder/c.IpynB"])
+def test_adding_a_notebook_takes_its_outputs_off(clone, name):
     clone.set_up()
-    clone.git("add", "a.ipynb")
-    added = clone.git("show", ":a.ipynb").stdout
+    clone.write(name)
+    clone.git("add", name)
+    added = clone.git("show", f":{name}").stdout
     assert SECRET not in added
     left, text = json.loads(added)["cells"]
     assert left == CELL | {
         "execution_count": None, "metadata": {"tags": ["parameters"]}, "outputs": []
     }  # fmt: skip
     assert text == RAN["cells"][1]
-    assert SECRET in (clone.folder / "a.ipynb").read_text()
+    assert SECRET in (clone.folder / name).read_text()
     assert clone.git("commit", "-qm", "a").returncode == 0
 
 
-def test_what_got_past_the_filter_is_refused(clone):
+@pytest.mark.parametrize("name", ["a.ipynb", "B.IPYNB", "d/c.ipynb", "a.ipynb.bak", "e/f [1].json"])
+def test_what_got_past_the_filter_is_refused(clone, name):
     clone.set_up()
-    clone.git(*BYPASS, "add", "a.ipynb")
+    clone.write(name)
+    clone.git(*BYPASS, "add", name)
     refused = clone.git("commit", "-qm", "a")
     assert refused.returncode != 0
-    assert "a.ipynb holds outputs" in refused.stderr
+    assert "holds outputs" in refused.stderr
+    assert Path(name).stem.split()[0] in refused.stderr
     assert SECRET not in refused.stderr
+
+
+def test_what_speaks_of_notebooks_and_holds_no_output_is_let_in(clone):
+    clone.set_up()
+    clone.write("a.py", 'BOOK = {"nbformat": 4}')
+    clone.write("schema.json", '{"properties": {"nbformat": {}}}')
+    clone.git("add", "a.py", "schema.json", "a.ipynb")
+    clone.git("mv", "a.ipynb", "copy.json")
+    assert clone.git("commit", "-qm", "a").stderr == ""
+    assert clone.git("show", "--name-only", "--format=").stdout.split() == [
+        "a.py", "copy.json", "schema.json"
+    ]  # fmt: skip
+
+
+def test_a_merge_of_outputs_is_refused(clone):
+    clone.git(*BYPASS, "add", "a.ipynb")
+    clone.git("commit", "-qm", "theirs, before any hook")
+    clone.git("branch", "theirs")
+    clone.git("checkout", "-q", "--orphan", "ours")
+    clone.git("rm", "-rqf", "--cached", ".")
+    clone.git("add", ".gitattributes")
+    clone.git("commit", "-qm", "ours")
+    (clone.folder / "a.ipynb").unlink()
+    clone.set_up()
+    refused = clone.git("merge", "--allow-unrelated-histories", "-m", "both", "theirs")
+    assert refused.returncode != 0
+    assert "a.ipynb holds outputs" in refused.stderr
 
 
 def test_a_hook_of_somebody_else_stays(clone):
