@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import schema
+from forensics import enginesettings, schema
 from forensics.inputlimit import derived
 
 BEGINNING = -(2**62)
@@ -133,7 +133,9 @@ def _homes(stretches: list[tuple[int, pl.DataFrame]], snapshot: pl.DataFrame) ->
 
 def _contradict(facts: pl.DataFrame, snapshot: pl.DataFrame) -> bool:
     known = ((_one(facts[name]), _one(snapshot[name])) for name in _TOLD)
-    return any(a is not None and b is not None and a != b for a, b in known)
+    if any(a is not None and b is not None and a != b for a, b in known):
+        return True
+    return enginesettings.contradict(_one(facts["config"]), _one(snapshot["config"]))
 
 
 def _rows(boot: _Boot) -> list[Row]:
@@ -179,7 +181,7 @@ def _base(boot: _Boot) -> Row:
         "stray_least": stray.min(),
         "stray_most": stray.max(),
         "auto_truncate": True if boot.lines("truncation").height else boot.said("auto_truncate"),
-        "config": _one(start["config"]) or _one(boot.snapshots["config"]),
+        "config": _config(boot),
         "inferred": start.is_empty() or bool(len(limits) + boot.snapshots.height + len(stray)),
         "assumed": bool(boot.facts["assumed"].any()),
     }
@@ -189,6 +191,16 @@ def _base(boot: _Boot) -> Row:
 
 _QUOTED = {"limit": "a rejection", "truncation": "a truncation"}
 """Lines that quote the limit, as the basis of it names them."""
+
+
+def _config(boot: _Boot) -> str | None:
+    """Return the settings of a boot; where a snapshot of it, or perhaps of it, tells others, both.
+
+    Of those alone that decide how decode uses its pages: none may be taken for what another denies.
+    """
+    snapshots = [*boot.snapshots["config"], *boot.stray["config"]]
+    own = _one(boot.lines("start")["config"]) or _one(boot.snapshots["config"])
+    return enginesettings.beside(own, snapshots)
 
 
 def _quoted_in(lines: pl.DataFrame) -> str | None:

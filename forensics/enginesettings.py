@@ -8,7 +8,7 @@ is there but cannot be read is not left out: that would be as if nobody had set 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from forensics.schema import CONFIG_KEYS
 
@@ -100,11 +100,25 @@ def unsettled(config: object) -> bool:
     return False
 
 
-def together(configs: Iterator[object]) -> str | None:
-    """Return the settings of several texts that decide, each value of each; None without any."""
-    every = {f"{name}={value}" for config in configs for name, value in pairs(config)}
-    kept = sorted(one for one in every if one.partition("=")[0] in DECIDING)
-    return ";".join(kept) or None
+def contradict(one: object, other: object) -> bool:
+    """Say whether two texts tell of a setting that decides, one that it is on and one that not."""
+    for name in DECIDING:
+        both = _said(one, name), _said(other, name)
+        on = [said.difference(_OFF, _NOTHING) for said in both]
+        if all(both) and bool(on[0]) != bool(on[1]):
+            return True
+    return False
+
+
+def beside(config: object, others: Iterable[object]) -> str | None:
+    """Return settings, with each other value that some texts have for one that decides."""
+    found = [str(config)] if config else []
+    known = {(name, value.lower()) for name, value in pairs(config)}
+    for name, value in sorted({pair for other in others for pair in pairs(other)}):
+        if name in DECIDING and value and (name, value.lower()) not in known:
+            known.add((name, value.lower()))
+            found.append(f"{name}={value}")
+    return ";".join(found) or None
 
 
 def _said(config: object, name: str) -> set[str]:

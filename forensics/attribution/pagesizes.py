@@ -22,17 +22,3 @@ def contradicted(rows: pl.DataFrame) -> bool:
     several = known.filter(pl.col("came") > 1)
     whole = several.filter(pl.col("came") == pl.col("pages"))
     return 2 * whole.height < several.height
-
-
-def several(epochs: pl.DataFrame, since: int, until: int) -> bool:
-    """Say whether records of one rank tell more than one size between two of its starts.
-
-    Args:
-        epochs: of that rank; see :attr:`forensics.capacity.Capacity.epochs`.
-        since: its start, microseconds.
-        until: its next start.
-    """
-    told = epochs.drop_nulls("page_tokens").sort("effective_at")
-    before = told.filter(pl.col("effective_at") <= since).tail(1)
-    inside = told.filter((pl.col("effective_at") > since) & (pl.col("effective_at") < until))
-    return pl.concat([before["page_tokens"], inside["page_tokens"]]).n_unique() > 1

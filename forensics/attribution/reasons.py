@@ -12,6 +12,8 @@ REASONS = {
     "prefix_cache": "decode keeps prefixes in pages of its own, which no log counts",
     "settings_unsure": "a setting that decides how it uses pages is told in a form that cannot be "
     "read, or is told in two ways",
+    "settings_differ": "its records, of whatever moment from its start to the next, tell of more "
+    "than one engine, pool or way to use pages",
     "speculation": "decode guesses tokens ahead, and no log counts the pages that it takes and "
     "gives back for them",
     "retracted": "running requests were put back: their pages were given back and taken again, "

@@ -13,13 +13,13 @@ import polars as pl
 from forensics.attribution import (
     coresidency,
     lookback,
-    pagesizes,
     pairing,
     replays,
     spread,
     stays,
     tail,
     together,
+    told,
     usage,
 )
 from forensics.attribution.gaps import Lost
@@ -27,7 +27,6 @@ from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stay import Stay
 from forensics.attribution.widening import widened
-from forensics.boots import END
 from forensics.capacity import Capacity
 from forensics.direction import UNDELIVERED, flagged
 from forensics.incident import Incident
@@ -86,8 +85,8 @@ def attribute(
     found = every_stay if reads else []
     homes = epoch_nodes(pl.Series([stay.node for stay in found], dtype=pl.String), capacity.epochs)
     for stay in found:
-        own = capacity.epochs.filter(pl.col("node") == homes.get(stay.node, ""))
-        _doubt(stay, starts, evidence, own)
+        _doubt(stay, starts, evidence)
+        stay.reasons |= told.doubts(stay, homes.get(stay.node, ""), capacity.epochs, starts)
     named = [
         _held_against(stay, one, evidence.markers, rows)
         for stay, one in zip(found, replays.replay_all(found), strict=True)
@@ -113,11 +112,8 @@ def _readers(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(tier=pl.when(~flagged(UNDELIVERED)).then("tier"))
 
 
-def _doubt(stay: Stay, starts: Starts, evidence: Evidence, epochs: pl.DataFrame) -> None:
+def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
     """Note what speaks against a replay beside the figures of the stay itself."""
-    later = (one.at for one in starts.known.get(stay.node, []) if one.at > stay.since)
-    if pagesizes.several(epochs, stay.since, min(later, default=END)):
-        stay.reasons.add("page_size_differs")
     known = {stay.node: [start.at for start in starts.known.get(stay.node, [])]}
     doubts = (
         ("outlived_a_start", starts.outlived),

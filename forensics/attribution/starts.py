@@ -12,10 +12,8 @@ was none.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,18 +24,15 @@ from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.holds import Ints
 from forensics.attribution.ranks import beside
 from forensics.attribution.refusals import at_the_door
+from forensics.attribution.running import Told
 from forensics.attribution.silences import LOADING, SHORTEST
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import Clocks
 from forensics.columns import ensure
-from forensics.fields import parted
 from forensics.limits import epoch_nodes
 
 _STARTING = ("start", "ready", "server_pool", "rank_pool")
-_FIGURE = re.compile(r"\d+(?:\.\d+)?")
-"""Not -1, which stands for what is yet to be resolved."""
-_RELEASE = re.compile(r"v?(\d+(?:\.\d+)*)")
 TOLERANCE = START_OFF
 ENOUGH = 5
 """Requests in as much time after a stretch without any that make it no chance that it is empty."""
@@ -199,9 +194,9 @@ def _sorted_out(
 ) -> tuple[list[Start], list[int]]:
     """Return the records that are of a start, and the moments of those that may be of one."""
     starts, maybe = list[Start](), list[int]()
-    known: _Told | None = None
+    known: Told | None = None
     for row in own.iter_rows(named=True):
-        at, told_now = int(row["effective_at"]), _Told.of(row)
+        at, told_now = int(row["effective_at"]), Told.of(row)
         logged = (server, at) in told
         early = known is None and shown.nothing_before(at)
         if logged or early or (known is not None and known.contradicts(told_now)):
@@ -211,65 +206,6 @@ def _sorted_out(
             maybe += [at] if known is not None else []
             known = told_now if known is None else known.with_more(told_now)
     return starts, maybe
-
-
-@dataclass(frozen=True)
-class _Told:
-    """What a record says that no engine changes while it runs.
-
-    Pools by basis, figures of settings by the names of all that are told, and the release.
-    """
-
-    pools: dict[str, int]
-    settings: dict[frozenset[str], dict[str, float]]
-    page: int
-    release: tuple[int, ...]
-
-    @classmethod
-    def of(cls, row: dict[str, Any]) -> _Told:
-        pools = {str(row["pool_basis"]): row["pool_tokens"]} if row["pool_tokens"] else {}
-        config = parted(row["config"])
-        figures = {name: float(text) for name, text in config.items() if _FIGURE.fullmatch(text)}
-        release = _RELEASE.match(row["engine_version"] or "")
-        numbers = release.group(1).split(".") if release else []
-        return cls(
-            pools,
-            {frozenset(config): figures},
-            row["page_tokens"] or 1,
-            tuple(int(number) for number in numbers),
-        )
-
-    def with_more(self, later: _Told) -> _Told:
-        """Return what both say, and the later where both do."""
-        return _Told(
-            self.pools | later.pools,
-            self.settings | later.settings,
-            max(self.page, later.page),
-            later.release or self.release,
-        )
-
-    def contradicts(self, later: _Told) -> bool:
-        """Say whether both cannot be of one run."""
-        releases = zip(self.release, later.release, strict=False)  # one may tell less of it
-        figures = (
-            (mine[name], value)
-            for names, mine in self.settings.items()
-            for name, value in later.settings.get(names, {}).items()
-            if name in mine
-        )
-        return self._other_pool(later) or any(a != b for a, b in (*releases, *figures))
-
-    def _other_pool(self, later: _Told) -> bool:
-        """A pool may be told in whole pages, and for a rank or for all ranks together."""
-        page = max(self.page, later.page)
-        bases = self.pools.keys() & later.pools.keys()
-        return any(_apart(self.pools[basis], later.pools[basis]) >= page for basis in bases)
-
-
-def _apart(one: int, other: int) -> int:
-    """Return how far the larger of two pools is from a multiple of the other."""
-    low, high = sorted((one, other))
-    return min(high % low, low - high % low)
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:
