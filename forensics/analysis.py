@@ -124,7 +124,8 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     """
     span = years.of_records(reading.parts, reading.capacity, incident)
     clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
-    capacities = capacity.build(reading.capacity, clocks, incident)
+    read = (reading.parts, reading.activity)
+    capacities = capacity.build(reading.capacity, clocks, incident, *read)
     folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
     clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)

@@ -2,7 +2,9 @@
 
 A boot begins with a line of the engine's start. What is known of it holds for the whole
 boot and for all ranks of the server. A snapshot without a time belongs to the one boot
-that it does not contradict; where several are left, it clears nobody in any of them.
+that it does not contradict; where several are left, it clears nobody in any of them. One
+that says when its boot began tells a start. Where no start of a boot is known, what is known
+of it holds since the server's own log shows it to have run on, and shows nothing of before.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import enginesettings, schema
+from forensics import bootstarts, enginesettings, schema
+from forensics.bootstarts import SNAPSHOTS, placed, shown_from
+from forensics.continuity import Ran
 from forensics.inputlimit import derived
 
 BEGINNING = -(2**62)
@@ -28,13 +32,15 @@ EPOCH_DTYPES: dict[str, pl.DataType] = {
     "limit_most": pl.Int64(),
     "stray_least": pl.Int64(),
     "stray_most": pl.Int64(),
+    "shown_from": pl.Int64(),
 }
 """Capacity columns, how they are known, and the other ends where readings differ:
 
 ``pool_most`` and ``limit_most`` beside ``pool_tokens`` and ``input_limit_tokens``, the
 smallest; ``stray_least`` and ``stray_most`` are limits of a snapshot of this boot or of another.
 ``quoted`` names the lines that a limit was read in, where nothing reported it; ``ready_at`` is
-when the boot took its first request.
+when the boot took its first request. ``shown_from`` is since when it is shown that this boot ran,
+:data:`END` where nothing shows it; null where that is ``effective_at``.
 """
 
 _TOLD = ("role", "pool_tokens", "page_tokens", "context_tokens")
@@ -53,6 +59,7 @@ class _Boot:
     snapshots: pl.DataFrame
     stray: pl.DataFrame
     roles: pl.DataFrame
+    shown_from: int | None
 
     def lines(self, *events: str) -> pl.DataFrame:
         return self.facts.filter(pl.col("event").is_in(events))
@@ -62,24 +69,29 @@ class _Boot:
         return _one(pl.concat([self.lines("start")[name], self.snapshots[name]]))
 
 
-def fold(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per boot, and per rank where the ranks of a server differ."""
+def fold(frame: pl.DataFrame, ran: Ran) -> pl.DataFrame:
+    """Return one row per boot, and per rank where the ranks of a server differ.
+
+    Args:
+        frame: facts of capacity.
+        ran: since when and until when a server's own log has it.
+    """
     facts = frame.filter(pl.col("event") != "record").sort(
         "source_node", "effective_at", "event", "node", "line", nulls_last=False
     )
     rows: list[Row] = []
     for (server,), own in facts.group_by("source_node", maintain_order=True):
-        for boot in _boots(str(server), own):
+        for boot in _boots(str(server), own, ran.get(str(server))):
             rows += _rows(boot)
     frames = [pl.DataFrame([row], schema=EPOCH_DTYPES) for row in rows]
     return pl.concat(frames) if frames else pl.DataFrame(schema=EPOCH_DTYPES)
 
 
-def _boots(server: str, own: pl.DataFrame) -> Iterator[_Boot]:
-    snapshot = pl.col("event") == "snapshot"
+def _boots(server: str, own: pl.DataFrame, ran: tuple[int, int] | None) -> Iterator[_Boot]:
+    snapshot = pl.col("event").is_in(SNAPSHOTS)
     undated = own.filter(snapshot & pl.col("effective_at").is_null())
     roles = own.filter(pl.col("event") == "role")
-    stretches = _stretches(own.filter(pl.col("effective_at").is_not_null()))
+    stretches = _stretches(placed(own.filter(pl.col("effective_at").is_not_null())))
     homes = {file: _homes(stretches, loose) for file, loose in _per_file(undated)}
     for number, (begin, facts) in enumerate(stretches):
         mine = [file for file, found in homes.items() if found == [number]]
@@ -87,12 +99,26 @@ def _boots(server: str, own: pl.DataFrame) -> Iterator[_Boot]:
         settled = undated.filter(pl.col("file").is_in(mine))
         stray = undated.filter(pl.col("file").is_in(maybe))
         told = pl.concat([facts.filter(snapshot), settled])
-        yield _Boot(server, begin, facts, told, stray, roles)
+        yield _Boot(server, begin, facts, told, stray, roles, _since(begin, facts, ran))
+
+
+def _since(begin: int, facts: pl.DataFrame, ran: tuple[int, int] | None) -> int | None:
+    if begin != BEGINNING:
+        return None
+    shown = shown_from(facts, ran)
+    return END if shown is None else shown
+
+
+def startless(frame: pl.DataFrame) -> set[str]:
+    """Return the servers of which a limit is known of a boot whose start is not."""
+    facts = frame.filter(pl.col("event") != "record")
+    groups = facts.group_by("source_node")
+    return {str(server) for (server,), own in groups if bootstarts.startless(own)}
 
 
 def _stretches(timed: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
     """Part the facts at each start; before the first one only where there are any."""
-    starts = _starts(timed)
+    starts = bootstarts.starts(timed)
     known = timed.filter(pl.col("event") != "role")
     found = []
     for begin, end in zip([BEGINNING, *starts], [*starts, END], strict=True):
@@ -100,23 +126,6 @@ def _stretches(timed: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
         if inside.height or not starts:
             found.append((begin, inside))
     return found
-
-
-def _starts(timed: pl.DataFrame) -> list[int]:
-    """Return when boots began: at a start line, else with what an engine says as it starts.
-
-    Once it is ready it names no pool again, nor that it is ready: a start line was lost then.
-    """
-    pool = pl.col("event").is_in(["rank_pool", "server_pool"]) & pl.col("pool_tokens").is_not_null()
-    told = timed.filter(pl.col("event").is_in(["start", "ready"]) | pool)
-    order = pl.col("event").replace_strict({"start": 0, "ready": 2}, default=1)
-    events = told.select("effective_at", order=order).unique().sort("effective_at", "order")
-    found, ready = [], False
-    for at, kind in events.iter_rows():
-        if kind == 0 or ready:
-            found.append(at)
-        ready = kind == 2
-    return sorted(set(found))
 
 
 def _per_file(undated: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -184,6 +193,7 @@ def _base(boot: _Boot) -> Row:
         "config": _config(boot),
         "inferred": start.is_empty() or bool(len(limits) + boot.snapshots.height + len(stray)),
         "assumed": bool(boot.facts["assumed"].any()),
+        "shown_from": boot.shown_from,
     }
     apart = None if base["role"] is None else base["role"] != "unified"
     return base | {"disaggregated": apart, "allocator": "sorted-sweep" if apart else None}

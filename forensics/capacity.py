@@ -8,12 +8,13 @@ readings differ, the limit is a span, and nobody is cleared within it.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import polars as pl
 
-from forensics import boots, carried, poolmeaning, schema
+from forensics import boots, carried, continuity, poolmeaning, schema
 from forensics.boots import BEGINNING, END, EPOCH_DTYPES
 from forensics.clock import Clocks
 from forensics.incident import DeclaredCapacity, Incident, micros
@@ -49,10 +50,25 @@ class Capacity:
         return frozenset(stated - {node for node, name in logged if name in _FILLED_TOGETHER})
 
 
-def build(facts: list[pl.DataFrame], clocks: Clocks, incident: Incident) -> Capacity:
-    """Return the epochs of all logged facts, completed by declared capacity."""
+def build(
+    facts: list[pl.DataFrame],
+    clocks: Clocks,
+    incident: Incident,
+    parts: Sequence[Path] = (),
+    activity: Sequence[pl.DataFrame] = (),
+) -> Capacity:
+    """Return the epochs of all logged facts, completed by declared capacity.
+
+    Args:
+        facts: of capacity, as they were read.
+        clocks: zone of each node's wall clock.
+        incident: what it declares.
+        parts: observations, for how long a server's own log has it.
+        activity: batch lines, for the same.
+    """
     frame = poolmeaning.settled(_facts(facts, clocks))
-    booted = poolmeaning.named(boots.fold(frame), frame)
+    ran = continuity.logged(parts, activity, clocks, boots.startless(frame))
+    booted = poolmeaning.named(boots.fold(frame, ran), frame)
     logged = carried.completed(_records(frame), booted)
     rows, warnings = _declare(logged, incident)
     stated = frozenset(_told(rows) - _told(logged) if incident.capacity else ())
@@ -102,7 +118,7 @@ def _declare(logged: pl.DataFrame, incident: Incident) -> tuple[pl.DataFrame, li
         for node in matched:
             warnings += _contradictions(logged, node, declared)
         before = [row for node in matched for row in _before(logged, node, declared)]
-        rows = _fill(rows, matched, declared)
+        rows = _bridged(_fill(rows, matched, declared), matched, declared)
         if not matched or declared.effective_at is not None or _for_others(declared):
             before.append(_declared_row(declared))
         rows = pl.concat([rows, *before])
@@ -208,6 +224,28 @@ def _fill(rows: pl.DataFrame, nodes: list[str], declared: DeclaredCapacity) -> p
     return rows.with_columns(*filled, pool_basis=basis)
 
 
+def _bridged(rows: pl.DataFrame, nodes: list[str], declared: DeclaredCapacity) -> pl.DataFrame:
+    """Let what was declared stand where it is not shown that a node's boot ran.
+
+    Where a log tells another limit of that boot, either may have been in force.
+    """
+    if not _limited(declared) or declared.effective_at is not None:
+        return rows
+    stated = rows.with_columns(_pool=pl.lit(declared.pool_tokens, dtype=pl.Int64)).select(
+        pl.coalesce(pl.lit(declared.input_limit_tokens, dtype=pl.Int64), derived("_pool"))
+    )
+    limit = stated.to_series()
+    here = pl.col("node").is_in(nodes) & pl.col("shown_from").is_not_null()
+    both = {
+        "stray_least": pl.min_horizontal("stray_least", limit),
+        "stray_most": pl.max_horizontal("stray_most", limit),
+        "shown_from": pl.lit(None, dtype=pl.Int64),
+    }
+    return rows.with_columns(
+        pl.when(here).then(value).otherwise(name).alias(name) for name, value in both.items()
+    )
+
+
 def _told(rows: pl.DataFrame) -> set[tuple[str, str]]:
     """Return node and column of what is known and could have been stated."""
     names = (*_FILLED_ANYWAY, *_FILLED_TOGETHER)
@@ -289,5 +327,7 @@ def _spanned() -> pl.Expr:
         .then(pl.lit("readings differ, from ") + low.cast(pl.String))
         .when(low.is_null() & pl.col("limit").is_not_null())
         .then(pl.lit("a snapshot of one of several boots"))
+        .when(pl.col("shown_from").is_not_null() & pl.col("limit").is_not_null())
+        .then(pl.col("limit_basis") + pl.lit(", of a boot whose start is not known"))
         .otherwise("limit_basis")
     )

@@ -6,13 +6,16 @@ unknown (all limits the node ever had), the clock's zone was assumed, or what wa
 reported of the node differs. Where a request came to prefill some time before it was first
 logged, they span all limits until then. ``limit_low`` is null where one of them is not known;
 ``limit_unseen`` says so of a request that was logged late or at its end alone, beside those
-that are. What a request's own refusal quotes was the limit, whatever else is known of its node.
+that are, and of one before it is shown that a boot ran whose start no log has: ``start_unseen``
+where the limit would clear it. What a request's own refusal quotes was the limit, whatever else
+is known of its node.
 """
 
 from __future__ import annotations
 
 import fnmatch
 from collections.abc import Collection
+from typing import Any
 
 import polars as pl
 
@@ -21,6 +24,7 @@ from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
+from forensics.findings.over_limit import COUNTS, most
 from forensics.roles import NAMED_PREFILL
 from forensics.schema import REFUSAL_LIMIT
 
@@ -29,6 +33,7 @@ ADDED = (
     "limit_high",
     "limit_basis",
     "limit_unseen",
+    "start_unseen",
     "prefill_page_tokens",
     "prefill_disaggregated",
     "decode_page_tokens",
@@ -53,7 +58,8 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
     whole = ensure(requests, ["reserved_at", "released_at", "finished_at"])
     rows = whole.select("prefill_node", "decode_node", "assumed", *_times(requests.columns))
     rows = rows.with_row_index("_row")
-    prefill = in_force(rows, epochs, "prefill_node", _OF_PREFILL)
+    shown = parted(epochs)
+    prefill = in_force(rows, shown, "prefill_node", _OF_PREFILL)
     decode = in_force(rows, epochs, "decode_node", _OF_DECODE)
     found = rows.join(prefill, on="_row", how="left", maintain_order="left")
     found = found.join(decode, on="_row", how="left", maintain_order="left")
@@ -64,8 +70,32 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
             limit_low=limit, limit_high=limit, limit_basis=basis, limit_unseen=pl.lit(value=False)
         )
     else:
-        found = _as_refused(_spans(found, epochs), requests)
-    return requests.hstack(found.select(ADDED))
+        found = _as_refused(_spans(found, shown), requests)
+    found = found.with_columns(start_unseen=pl.col("limit_unseen") & ~pl.col("late"))
+    return _needless(requests.hstack(found.select(ADDED)))
+
+
+def _needless(requests: pl.DataFrame) -> pl.DataFrame:
+    """Keep the doubt of a start for those whom the limit from after it would clear."""
+    clears = (most < pl.col("limit_low")).fill_null(value=False)
+    whole = ensure(requests, COUNTS)
+    doubt = whole.select(pl.col("start_unseen") & clears).to_series()
+    return requests.with_columns(doubt)
+
+
+def parted(epochs: pl.DataFrame) -> pl.DataFrame:
+    """Part each epoch where its boot is first shown to have run; add ``unshown`` of before."""
+    if "shown_from" not in epochs.columns:
+        return epochs.with_columns(unshown=pl.lit(value=False))
+    whole = epochs
+    shown, until = pl.col("shown_from"), pl.col("until")
+    before = whole.filter(shown.is_not_null()).with_columns(
+        until=pl.min_horizontal(until, shown), unshown=pl.lit(value=True)
+    )
+    since = whole.filter(shown.is_null() | (shown < until)).with_columns(
+        effective_at=pl.coalesce(shown, "effective_at"), unshown=pl.lit(value=False)
+    )
+    return pl.concat([before, since])
 
 
 def _times(columns: Collection[str]) -> list[pl.Expr]:
@@ -103,6 +133,7 @@ _OF_PREFILL = {
     "limit": "limit",
     "limit_low": "lowest",
     "limit_basis": "limit_basis",
+    "unshown": "unshown",
     "page_tokens": "prefill_page_tokens",
     "disaggregated": "prefill_disaggregated",
 }
@@ -180,10 +211,13 @@ def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     spans = pl.concat([_late(rows, epochs), doubtful, nodeless], how="diagonal")
     spans = spans.unique("_row", keep="first", maintain_order=True)
     rows = rows.join(spans, on="_row", how="left", maintain_order="left")
+    # By its own time it came before any limit that is known: a zone that was guessed tells none.
+    unplaced = pl.col("high").is_not_null() & pl.col("limit").is_null()
+    unplaced &= pl.col("received_at").is_not_null()
     return rows.with_columns(
         limit_low=pl.when(pl.col("high").is_null()).then("lowest").otherwise("low"),
         limit_high=pl.coalesce("high", "limit"),
-        limit_unseen=pl.col("unseen").fill_null(value=False),
+        limit_unseen=pl.coalesce("unseen", "unshown", unplaced).fill_null(value=False),
     ).drop("low", "high")
 
 
@@ -225,11 +259,12 @@ def _late(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     doubt = pl.col("assumed") | pl.col("_key").is_in(shaky)
     left = left.with_columns(margin=pl.when(doubt).then(ZONE_UNCERTAINTY).otherwise(0))
     since = at - LONGEST - pl.col("margin")
-    right = epochs.select("effective_at", "until", "limit", "limit_low", _key="node")
+    right = epochs.select("effective_at", "until", "limit", "limit_low", "unshown", _key="node")
     pairs = left.join(right, on="_key").filter(
         (began <= at + pl.col("margin")) & (pl.col("until") > since)
     )
-    whole = (began.min() <= since.min()) & (pl.col("limit_low").null_count() == 0)
+    known = (pl.col("limit_low").null_count() == 0) & ~pl.col("unshown").any()
+    whole = (began.min() <= since.min()) & known
     spans = pairs.group_by("_row").agg(
         low=pl.col("limit_low").min(), high=pl.col("limit").max(), unseen=~whole
     )
@@ -246,20 +281,23 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     left = rows.filter(unknown).select("_row", "received_at", "assumed", "late")
     prefill = limited.filter(pl.col("role").is_null() | (pl.col("role") == "prefill"))
     if not left.height or not prefill.height:
-        return pl.DataFrame(schema=_SPAN)
+        return pl.DataFrame(schema=_SPAN | _UNSEEN)
     lowest, highest = prefill.select(_LOWEST).item(), prefill["limit"].max()
     # Pools of servers whose side nothing tells may all be decode's, which clear no prompt.
     sided = pl.col("role").is_not_null() | pl.col("node").str.contains(NAMED_PREFILL)
     told = prefill.select(sided.any()).item()
     if lowest is None or not told or _any_unlimited(rows, epochs):
-        return left.select("_row", low=None, high=pl.lit(highest)).cast(_SPAN)  # type: ignore[arg-type]
+        unknown = left.select("_row", low=None, high=pl.lit(highest), unseen=False)
+        return unknown.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
-    timed = left.filter(pl.col("received_at").is_not_null() & (not (lowest == highest and always)))
+    plain = lowest == highest and always and not prefill["unshown"].any()
+    timed = left.filter(pl.col("received_at").is_not_null() & (not plain))
     spans = _in_force_between(timed, prefill).cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
+    unshown = pl.lit(value=bool(prefill["unshown"].any()))
     rest = left.join(timed, on="_row", how="anti").select(
-        "_row", low=pl.lit(lowest), high=pl.lit(highest)
+        "_row", low=pl.lit(lowest), high=pl.lit(highest), unseen=unshown
     )
-    return pl.concat([spans, rest.cast(_SPAN)], how="diagonal")  # type: ignore[arg-type]
+    return pl.concat([spans, rest.cast(_SPAN | _UNSEEN)])  # type: ignore[arg-type]
 
 
 def _in_force_between(rows: pl.DataFrame, prefill: pl.DataFrame) -> pl.DataFrame:
@@ -271,26 +309,35 @@ def _in_force_between(rows: pl.DataFrame, prefill: pl.DataFrame) -> pl.DataFrame
     by_time = steps(prefill)
     doubt = pl.col("assumed") | prefill["assumed"].any()
     margin = pl.when(doubt).then(ZONE_UNCERTAINTY).otherwise(0)
-    earlier = margin + pl.when("late").then(LONGEST).otherwise(0)
+    before = pl.when("late").then(LONGEST).otherwise(0)
     at = pl.col("received_at")
-    begun = rows.select("_row", first=at - earlier, last=at + margin)
+    begun = rows.select(at=at, since=at - before, first=at - margin - before, last=at + margin)
     places = begun.select(
-        "_row",
-        *(
-            by_time["at"].search_sorted(begun[name], side="right").cast(pl.Int64).alias(name) - 1
-            for name in ("first", "last")
-        ),
+        by_time["at"].search_sorted(begun[name], side="right").cast(pl.Int64).alias(name) - 1
+        for name in begun.columns
     )
-    low, high = by_time["low"].to_list(), by_time["high"].to_list()
-    seen = places.filter(pl.col("last") >= 0).select("first", "last").unique()
-    found = [
-        (first, last, min(low[max(first, 0) : last + 1]), max(high[max(first, 0) : last + 1]))
-        for first, last in seen.iter_rows()
-    ]
-    names = ("first", "last", "low", "high")
-    spans = pl.DataFrame(found, schema=dict.fromkeys(names, pl.Int64), orient="row")
-    joined = places.join(spans, on=["first", "last"], how="left", maintain_order="left")
-    return joined.select("_row", "low", "high", unseen=rows["late"] & (joined["first"] < 0))
+    found = [_between(by_time, *place) for place in places.unique().iter_rows()]
+    spans = pl.DataFrame(found, schema=dict(zip(_PLACED, _PLACED_TYPES, strict=True)), orient="row")
+    joined = places.join(spans, on=places.columns, how="left", maintain_order="left")
+    return joined.select(rows["_row"], "low", "high", "unseen")
+
+
+_PLACED = ("at", "since", "first", "last", "low", "high", "unseen")
+_PLACED_TYPES = (*[pl.Int64()] * 6, pl.Boolean())
+
+
+def _between(by_time: pl.DataFrame, at: int, since: int, first: int, last: int) -> tuple[Any, ...]:
+    """Return the places, the least and largest limit, and whether one of them is not known.
+
+    A zone that was assumed widens what a limit may have been, not since when one is known.
+    """
+    place = (at, since, first, last)
+    if last < 0:
+        return (*place, None, None, True)
+    within = by_time.slice(max(first, 0), last + 1 - max(first, 0))
+    asked = by_time.slice(max(since, 0), at + 1 - max(since, 0)) if at >= 0 else by_time.clear()
+    unseen = since < 0 or bool(asked["unshown"].any())
+    return (*place, within["low"].min(), within["high"].max(), unseen)
 
 
 def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
@@ -306,18 +353,20 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
 
 
 def steps(prefill: pl.DataFrame) -> pl.DataFrame:
-    """Return lowest and highest limit over all nodes, from when one changes on, and so far (µs)."""
-    current: dict[str, tuple[int, int]] = {}
-    steps: dict[int, tuple[int, int]] = {}
-    for at, node, low, high in (
-        prefill.sort("effective_at", "node")
-        .select("effective_at", "node", "limit_low", "limit")
-        .iter_rows()
-    ):
-        current[node] = (low, high)
-        steps[at] = (min(c[0] for c in current.values()), max(c[1] for c in current.values()))
+    """Return lowest and highest limit over all nodes, from when one changes on, and so far (µs).
+
+    ``unshown`` says that one of them is of a boot that is not shown to have run then.
+    """
+    current: dict[str, tuple[int, int, bool]] = {}
+    steps: dict[int, tuple[int, int, bool]] = {}
+    names = ("effective_at", "node", "limit_low", "limit", "unshown")
+    rows = prefill.sort("effective_at", "node").select(names)
+    for at, node, low, high, unshown in rows.iter_rows():
+        current[node] = (low, high, unshown)
+        lows, highs, doubts = zip(*current.values(), strict=True)
+        steps[at] = (min(lows), max(highs), any(doubts))
     return pl.DataFrame(
-        [(at, low, high) for at, (low, high) in sorted(steps.items())],
-        schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64},
+        [(at, *step) for at, step in sorted(steps.items())],
+        schema={"at": pl.Int64, "low": pl.Int64, "high": pl.Int64, "unshown": pl.Boolean},
         orient="row",
     )

@@ -18,12 +18,12 @@ from forensics.boots import BEGINNING
 from forensics.capacity import Capacity
 from forensics.columns import ensure
 from forensics.coverage.doubted import Logged, spans, writers
-from forensics.findings.over_limit import most
-from forensics.limits import OWN_REFUSAL, STATED, epoch_nodes, steps
+from forensics.findings.over_limit import COUNTS, most
+from forensics.limits import OWN_REFUSAL, STATED, epoch_nodes, parted, steps
 
 __all__ = ["ADDED", "attach"]
 
-ADDED = (*limits.ADDED, "start_unseen")
+ADDED = limits.ADDED
 
 
 def attach(requests: pl.DataFrame, logged: Logged, threshold: int | None) -> pl.DataFrame:
@@ -36,7 +36,7 @@ def attach(requests: pl.DataFrame, logged: Logged, threshold: int | None) -> pl.
 
     Returns:
         The same rows. ``start_unseen`` says of whom the length shows nothing since a start may
-        have been lost; without a hole it is not there.
+        have been lost, or is not known.
     """
     limited = limits.attach(requests, logged.capacity.epochs, threshold)
     found = spans(logged)
@@ -67,20 +67,19 @@ def _widened(requests: pl.DataFrame, found: pl.DataFrame, logged: Logged) -> pl.
     told = rows.select(
         limit_low=least.otherwise("limit_low"),
         limit_unseen=pl.col("limit_unseen") | unseen,
-        start_unseen=unseen,
+        start_unseen=pl.col("start_unseen") | unseen,
     )
     return requests.with_columns(told)
 
 
-_COUNTS = ("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "prompt_seen")
 _PAGES = ("reserved_pages", "transferred_pages")
 
 
 def _timed(requests: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
     """Return the requests with the time at which the server's own log has them, if it has."""
     names = ("handoff", "prefill_node", "received_at", "handed_off_at", "inferred")
-    limited = ("limit_low", "limit_basis", "limit_unseen")
-    rows = ensure(requests, [*_COUNTS, *_PAGES]).select(*names, *limited, *_COUNTS, *_PAGES)
+    limited = ("limit_low", "limit_basis", "limit_unseen", "start_unseen")
+    rows = ensure(requests, [*COUNTS, *_PAGES]).select(*names, *limited, *COUNTS, *_PAGES)
     rows = rows.with_row_index("_row").join(own, on="handoff", how="left")
     at = pl.coalesce("own", "handed_off_at", "received_at")
     return rows.with_columns(at=at)
@@ -131,13 +130,13 @@ def _computed(rows: pl.DataFrame) -> pl.DataFrame:
     same = pl.col("prefill_prompt_tokens") == pl.col("decode_prompt_tokens")
     whole = pl.col("transferred_pages") == pl.col("reserved_pages")
     sure = rows.filter((same | whole) & ~pl.col("inferred") & ~pl.col("silent"))
-    least = pl.min_horizontal(*_COUNTS)
+    least = pl.min_horizontal(*COUNTS)
     return sure.group_by("span").agg(shown=least.max() + 1)
 
 
 def _least(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     """Add the smallest limit that was in force on any server of prefill, as ``least``."""
     of_prefill = pl.col("role").is_null() | (pl.col("role") == "prefill")
-    known = steps(epochs.filter(of_prefill & pl.col("limit_low").is_not_null()))
+    known = steps(parted(epochs.filter(of_prefill & pl.col("limit_low").is_not_null())))
     known = known.select(since="at", least="low")
     return rows.sort("at").join_asof(known, left_on="at", right_on="since", strategy="backward")

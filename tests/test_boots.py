@@ -131,13 +131,14 @@ def test_a_logged_pool_beats_a_declared_limit(node_logs: NodeLogs) -> None:
     assert case.capacity.polars()["node"][0] == "prefill-*"
 
 
-def test_a_snapshot_alone_holds_for_all_time_and_all_ranks(node_logs: NodeLogs) -> None:
+def test_a_snapshot_alone_is_known_for_all_ranks(node_logs: NodeLogs) -> None:
     lines = {LOG: [request(5, 700_000, rank=3)], "decode-01/sglang.log": [decoded(5, 700_000)]}
     case = node_logs(lines | {INFO: info()})
     row = case.requests.polars().row(0, named=True)
     assert row["input_limit_tokens"] == LIMIT
     (epoch,) = [e for e in case.exposure().epochs if e.node == "prefill-01"]
     assert (epoch.effective_at, epoch.role, epoch.page_tokens) == (None, "prefill", 64)
+    assert epoch.limit_basis == "reported, of a boot whose start is not known"
 
 
 TWO_BOOTS = [start(0), start(12)]

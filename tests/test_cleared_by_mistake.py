@@ -68,17 +68,13 @@ def test_another_rank_has_a_pool_of_its_own(tmp_path):
 
 
 def test_a_limit_says_nothing_of_the_time_before_its_boot(tmp_path):
-    (row,) = judged(
-        tmp_path, [pool(681_280, seconds=100), total(681_280, seconds=110)], [DECODED]
-    ).iter_rows(named=True)
-    assert row["tier"] == "ruled_out", "without a start line the pool is of the whole time"
-    begun = [
-        START.replace(at(-910), at(90)),
-        pool(681_280, seconds=100),
-        total(681_280, seconds=110),
-    ]
-    (row,) = judged(tmp_path, begun, [DECODED]).iter_rows(named=True)
-    assert row["tier"] == "not_assessable"
+    printed = [pool(681_280, seconds=100), total(681_280, seconds=110)]
+    for begun in (printed, [START.replace(at(-910), at(90)), *printed]):
+        (row,) = judged(tmp_path, begun, [DECODED]).iter_rows(named=True)
+        assert row["tier"] == "not_assessable"
+    earlier = [pool(681_280, seconds=-100), total(681_280, seconds=-90)]
+    (row,) = judged(tmp_path, earlier, [DECODED]).iter_rows(named=True)
+    assert row["tier"] == "ruled_out"
 
 
 def test_an_engine_that_is_ready_twice_has_started_twice(tmp_path):

@@ -153,7 +153,8 @@ def _limit(survey: Survey, node: str, day: int, sides: list[str]) -> str:
         return "stated"
     epochs = survey.analysis.capacity.epochs.filter(pl.col("limit").is_not_null())
     start, end = day * DAY, (day + 1) * DAY
-    for name, since, until in epochs.select("node", "effective_at", "until").iter_rows():
+    begun = pl.coalesce("shown_from", "effective_at")
+    for name, since, until in epochs.select("node", begun, "until").iter_rows():
         if _same(name, node) and since < end and until > start:
             return "known"
     return "unknown"

@@ -65,14 +65,14 @@ def _decode(count: pl.Expr, tokens: pl.Expr) -> dict[str, pl.Expr]:
 
 
 def _limit(low: pl.Expr, high: pl.Expr | None = None) -> dict[str, pl.Expr]:
-    return {"limit_low": low, "limit_high": low if high is None else high}
+    known = dict.fromkeys(("limit_unseen", "start_unseen"), pl.lit(value=False))
+    return known | {"limit_low": low, "limit_high": low if high is None else high}
 
 
 NO_PREFILL = pl.col("prefill_prompt_tokens").is_null() & pl.col("transferred_pages").is_null()
 NO_DECODE = pl.col("decode_prompt_tokens").is_null()
-NO_LIMIT = pl.col("limit_high").is_null() | (pl.col("limit_low") != pl.col("limit_high")).fill_null(
-    value=False
-)
+_SPAN = (pl.col("limit_low") != pl.col("limit_high")).fill_null(value=False)
+NO_LIMIT = pl.col("limit_high").is_null() | _SPAN | pl.col("start_unseen")
 NO_OUTCOME = pl.col("completion_seen").is_null()
 
 _SAME = pl.coalesce(_PROMPT, _SOME)

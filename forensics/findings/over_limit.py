@@ -11,9 +11,8 @@ from forensics.schema import REFUSAL_LIMIT
 _prompt = pl.max_horizontal("prompt_tokens", "decode_prompt_tokens")
 """Of decode or the client: prefill's own count alone shows no prompt to be below."""
 
-most = pl.max_horizontal(
-    "prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "prompt_seen"
-)
+COUNTS = ("prompt_tokens", "decode_prompt_tokens", "prefill_prompt_tokens", "prompt_seen")
+most = pl.max_horizontal(COUNTS)
 """The largest count that any record states, believed or not: prefill rejects by its own, and a
 gateway's tokenizer may count fewer."""
 

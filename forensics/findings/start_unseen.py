@@ -1,4 +1,4 @@
-"""The limit in force is not known: after a hole in the log of its prefill server."""
+"""The limit in force is not known: a start of its prefill server may have been since."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ START_UNSEEN = Finding(
     weight="circumstantial",
     needs=("received_at",),
     expression=pl.col("start_unseen"),
-    meaning="records of its prefill server are missing before it, a start with another pool may "
-    "be among them, and nothing since shows that prompts of this length are below the limit",
+    meaning="a start of its prefill server with another pool may lie between it and what tells the "
+    "limit: records are missing there, or no log shows that the server ran on",
     does_not_prove="that the server started, or that its limit changed",
 )

@@ -62,7 +62,8 @@ class Floors:
         known = self.epochs.group_by("node").agg(
             since=pl.col("effective_at").min(),
             sure=(pl.col("limit").is_not_null() & pl.col("limit_low").is_not_null()).all()
-            & ~pl.col("assumed").any(),
+            & ~pl.col("assumed").any()
+            & (pl.col("shown_from").null_count() == pl.len()),
         )
         known = known.filter("sure").select("node", "since")
         named = epoch_nodes(nodes, self.epochs)

@@ -32,8 +32,8 @@ def rows(read):
 def test_each_rank_has_its_own_row(read):
     seen = read(SAMPLE.read_bytes(), NAME)
     assert seen.facts.format == "sglang-metrics"
-    assert seen.facts.kept == 6
-    assert seen.facts.ignored == {"comment": 10, "other metric": 4}
+    assert seen.facts.kept == 7
+    assert seen.facts.ignored == {"comment": 10, "other metric": 3}
     assert [row["node"] for row in seen.capacity.to_dicts()] == [
         "prefill-03/dp0",
         "prefill-03/dp1",
@@ -45,7 +45,7 @@ def test_each_rank_has_its_own_row(read):
             "prefill",
             True,
         )
-        assert (row["event"], row["effective_at"]) == ("snapshot", None)
+        assert (row["event"], row["effective_at"]) == ("began", 1_770_091_000_000_000)
         assert (row["engine"], row["source_node"]) == ("sglang", "prefill-03")
 
 

@@ -3,7 +3,8 @@
 Pool, page size and window are gauges with the labels of the rank that reports them, and one
 counter says how many requests a server has finished. Everything else is an aggregate over
 requests and is counted, not read. A scrape says when it was taken only where samples carry a
-time; one file may hold several such scrapes, or each has a file of its own.
+time, and when the server's process began where its exporter says so; one file may hold several
+such scrapes, or each has a file of its own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from forensics.bootstarts import BEGAN
 from forensics.incident import Incident
 from forensics.sources import otherlines
 from forensics.sources.blocks import Block, Source
@@ -27,7 +29,8 @@ FORMS = (
         "metrics",
         "scrape of /metrics, with or without times of its samples",
         "0.5.11-0.5.23",
-        "pool, page size and window of each DP rank that reports; requests finished, if timed",
+        "pool, page size and window of each DP rank that reports, when its process began; requests "
+        "finished, if timed",
     ),
 )
 
@@ -38,7 +41,10 @@ _GAUGES = {
     "page_size": "page_tokens",
     "context_len": "context_tokens",
 }
-_NAME = rf"^sglang[:_](?<gauge>{'|'.join((*_GAUGES, counters.FINISHED))})"
+_BEGAN = "process_start_time_seconds"
+"""When the process began that was scraped, seconds since 1970: no name of the engine's own."""
+_EARLIEST = 1_500_000_000
+_NAME = rf"^(?<gauge>sglang[:_](?:{'|'.join((*_GAUGES, counters.FINISHED))})|{_BEGAN})"
 _SAMPLE = (
     _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
     r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
@@ -66,7 +72,7 @@ def read(opened: Source, context: Context) -> Iterator[Parsed]:
 
 
 def _samples(block: Block, context: Context, parsed: Parsed) -> pl.DataFrame:
-    """Return the samples of the three gauges; all other lines are counted here."""
+    """Return the samples that are read; all other lines are counted here."""
     text = block.data.decode("utf-8", "replace").removesuffix("\n")
     lines = pl.Series("text", text.split("\n"), dtype=pl.String).str.strip_chars_end("\r")
     frame = lines.to_frame().with_columns(
@@ -96,6 +102,8 @@ def _samples(block: Block, context: Context, parsed: Parsed) -> pl.DataFrame:
     fields = gauges.select("line", line.str.extract_groups(_SAMPLE).struct.unnest())
     for number in fields.filter(pl.col("gauge").is_null())["line"].to_list():
         parsed.unread.append(Unread(number, None, "sample not in a known form"))
+    known_as = pl.col("gauge").str.replace("^sglang[:_]", "")
+    fields = fields.with_columns(known_as)
     # Copied, so that the block's text is not held until the end of the file.
     known = fields.filter(pl.col("gauge").is_not_null()).rechunk()
     return known.with_columns(_copied(name) for name in ("gauge", "labels", "value", "at"))
@@ -135,6 +143,8 @@ def _pools(samples: pl.DataFrame, context: Context) -> Parsed:
 def _values() -> dict[str, pl.Expr]:
     """Return a count and a time; OpenMetrics writes seconds where Prometheus has milliseconds."""
     number = pl.col("value").cast(pl.Float64, strict=False)
+    began = (pl.col("gauge") == _BEGAN) & (number >= _EARLIEST)
+    number = pl.when(began).then(number.floor()).otherwise(number)
     whole = number.is_between(0, _LONGEST_COUNT) & (number == number.floor())
     stamp = pl.col("at").cast(pl.Float64, strict=False)
     seconds = pl.when(stamp.is_between(1e9, 1e10)).then(stamp * 1e6)
@@ -164,13 +174,18 @@ def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
         for gauge, column in _GAUGES.items()
     ]
     role = pl.col("engine_type").drop_nulls()
-    rows = samples.group_by("dp_rank", "scrape").agg(
-        *gauges,
-        pl.when(role.n_unique() == 1).then(role.first()).alias("role"),
-        pl.col("time").min().alias("effective_at"),
-        pl.col("line").min(),
+    begun = samples.filter(pl.col("gauge") == _BEGAN)
+    rows = (
+        samples.filter(pl.col("gauge") != _BEGAN)
+        .group_by("dp_rank", "scrape")
+        .agg(
+            *gauges,
+            pl.when(role.n_unique() == 1).then(role.first()).alias("role"),
+            pl.col("time").min().alias("effective_at"),
+            pl.col("line").min(),
+        )
     )
-    rows = rows.sort("dp_rank", "scrape", nulls_last=False)
+    rows = _begun(rows, begun).sort("dp_rank", "scrape", nulls_last=False)
     node = context.node
     rank = pl.col("dp_rank")
     return _changes(rows).select(
@@ -178,10 +193,13 @@ def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
         .then(pl.lit(node))
         .otherwise(pl.lit(f"{node}/dp") + rank)
         .alias("node"),
-        *("role", "effective_at", *_GAUGES.values()),
+        *("role", pl.coalesce("began", "effective_at").alias("effective_at"), *_GAUGES.values()),
         (pl.col("role") != "unified").alias("disaggregated"),
         pl.lit("sglang").alias("engine"),
-        pl.lit("snapshot").alias("event"),
+        pl.when(pl.col("began").is_not_null())
+        .then(pl.lit(BEGAN))
+        .otherwise(pl.lit("snapshot"))
+        .alias("event"),
         pl.lit(context.number, dtype=pl.Int32).alias("file"),
         pl.col("line").cast(pl.Int64),
         pl.lit(value=False).alias("naive"),
@@ -189,9 +207,24 @@ def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
     )
 
 
+def _begun(rows: pl.DataFrame, samples: pl.DataFrame) -> pl.DataFrame:
+    """Add when the process began (µs) that each scrape is of, where its own samples say it."""
+    began = (
+        samples.filter(pl.col("count") >= _EARLIEST)
+        .group_by("scrape")
+        .agg(
+            # Of several processes the last: before that no scheduler is known to have run on.
+            began=pl.col("count").max() * 1_000_000
+        )
+    )
+    told = rows.join(began, on="scrape", how="left")
+    late = pl.col("began") > pl.col("effective_at")
+    return told.with_columns(began=pl.when(~late.fill_null(value=False)).then("began"))
+
+
 def _changes(rows: pl.DataFrame) -> pl.DataFrame:
     """Leave out scrapes of a rank that say what the one before it said."""
-    said = pl.struct("role", *_GAUGES.values())
+    said = pl.struct("role", "began", *_GAUGES.values())
     same = said.eq_missing(said.shift(1)) & pl.col("dp_rank").eq_missing(pl.col("dp_rank").shift(1))
     first = pl.int_range(pl.len()) == 0
     return rows.filter(first | ~same)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
+from forensics.bootstarts import BEGAN
 from forensics.incident import Incident
 from forensics.schema import Kind
 from forensics.sources.blocks import Block, Source
@@ -156,8 +157,10 @@ class _Snapshots:
         before = len(parsed.capacity)
         raw = Raw(columns, lines, None, self._context.node, require_zone=False)
         add(raw, self._context, parsed, only="capacity")
+        dated = pl.col("effective_at").is_not_null()
+        event = pl.when(dated).then(pl.lit(BEGAN)).otherwise(pl.lit("snapshot"))
         parsed.capacity[before:] = [
-            frame.with_columns(event=pl.lit("snapshot")) for frame in parsed.capacity[before:]
+            frame.with_columns(event=event) for frame in parsed.capacity[before:]
         ]
         self.rows, self._lines = [], []
 
