@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -15,10 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from forensics.sources.reading import Progress
+
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 _AT_ONCE = 2**23
 """Hashes that are sorted together."""
 _DASHED = 36
+_BYTES = 8
+_END = 2**64
 
 
 @dataclass(frozen=True)
@@ -77,20 +82,44 @@ def contained(found: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
     return same
 
 
-def repeated(stored: Sequence[Stored]) -> Hashes:
-    """Return the hashes that stand more than once among some sorted ones, sorted."""
-    runs = [own.values() for own in stored]
-    total = sum(map(len, runs))
-    edges = [i * 2**64 // (total // _AT_ONCE + 1) for i in range(1, total // _AT_ONCE + 1)]
-    cuts = [
-        np.concatenate([[0], np.searchsorted(run, np.array(edges, dtype=np.uint64)), [len(run)]])
-        for run in runs
-    ]
-    found = [np.zeros(0, dtype=np.uint64)]
-    for part in range(len(edges) + 1):
-        slices = [run[cut[part] : cut[part + 1]] for run, cut in zip(runs, cuts, strict=True)]
-        found.append(_twice(np.concatenate([np.zeros(0, dtype=np.uint64), *slices])))
-    return np.concatenate(found)
+@dataclass(frozen=True)
+class Range:
+    """Some sorted hashes, of which those from ``low`` on and below ``high`` are compared."""
+
+    stored: tuple[Stored, ...]
+    low: int
+    high: int
+
+    @property
+    def name(self) -> str:
+        """What an error calls it."""
+        return "identifiers of an evidence set"
+
+    @property
+    def size(self) -> int:
+        """Bytes, about: hashes are spread evenly."""
+        total = sum(own.number for own in self.stored)
+        return _BYTES * total * (self.high - self.low) // _END
+
+
+def ranges(stored: Sequence[Stored]) -> list[Range]:
+    """Return all hashes in ranges that are small enough to be sorted at a time."""
+    parts = sum(own.number for own in stored) // _AT_ONCE + 1
+    edges = [at * _END // parts for at in range(parts + 1)]
+    return [Range(tuple(stored), low, high) for low, high in pairwise(edges)]
+
+
+def repeated(
+    asked: Range,
+    progress: Progress = lambda _bytes, _records: None,  # noqa: ARG001 -- a stage takes one
+) -> Hashes:
+    """Return the hashes that stand more than once among those of a range, sorted."""
+    parts = [np.zeros(0, dtype=np.uint64)]
+    for own in asked.stored:
+        run = own.values()
+        last = len(run) if asked.high == _END else np.searchsorted(run, np.uint64(asked.high))
+        parts.append(run[np.searchsorted(run, np.uint64(asked.low)) : last])
+    return _twice(np.concatenate(parts))
 
 
 def _twice(values: Hashes) -> Hashes:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from forensics import capacity, runners, tables
@@ -28,7 +29,7 @@ from forensics.triage.again import Again, concerned, look_again
 from forensics.triage.counts import less, merged
 from forensics.triage.floors import Floors
 from forensics.triage.gate import refusal
-from forensics.triage.keys import repeated
+from forensics.triage.keys import Hashes, Stored, ranges, repeated
 from forensics.triage.rest import Rest
 from forensics.triage.shards import IDS, Found, Shard, nothing
 from forensics.triage.stated import grouped, look
@@ -184,7 +185,7 @@ def _settled(
     runner: runners.Runner, shards: list[Shard], found: list[Found], floors: Floors
 ) -> tuple[list[Found], Rest]:
     """Keep counted rows that matter after all; return what was kept, and what is left."""
-    twice = tuple(repeated([item.ids[at] for item in found]) for at in range(len(IDS)))
+    twice = _repeated(runner, [[item.ids[at] for item in found] for at in range(len(IDS))])
     keys = floors.unsettled(merged([item.counts for item in found]))
     asked = [at for at, item in enumerate(found) if concerned(item, keys, twice)]
     more = runners.run(runner, look_again, [Again(shards[at], keys, twice) for at in asked])
@@ -194,6 +195,13 @@ def _settled(
     counts = less(*(merged([item.counts for item in some]) for some in (found, more)))
     held = [(shard, own) for shard, own in zip(shards, left, strict=True) if own is not None]
     return more, Rest(counts, held)
+
+
+def _repeated(runner: runners.Runner, ids: list[list[Stored]]) -> tuple[Hashes, ...]:
+    """Return the hashes that stand more than once, of each kind of identifier."""
+    asked = [ranges(own) for own in ids]
+    found = iter(runners.run(runner, repeated, [part for parts in asked for part in parts]))
+    return tuple(np.concatenate([next(found) for _ in parts]) for parts in asked)
 
 
 def _told(analysis: Analysis, rest: Rest, asked: Asked) -> Scope:
