@@ -16,6 +16,7 @@ DTYPES = {
     **schema.ORIGIN,
     "assumed": pl.Boolean(),
     "prompt_seen": pl.Int64(),
+    "sizes_differ": pl.Boolean(),
 }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import arrivals, joins, schema, skew
-from forensics.attribution import places
+from forensics.attribution import places, sizes
 from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
 from forensics.findings.not_delivered import UNTOLD_STATUS
@@ -76,10 +76,10 @@ class Requests:
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
-    on which hops differ), ``delivery_disputed``, ``tenants_differ`` and, where records of one name
-    several ranks, ``decode_ranks`` and ``prefill_ranks``. ``unpaired`` counts gateway
-    records that an engine's own record may already stand for, ``stood_for`` prefill's that a
-    gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
+    on which hops differ), ``sizes_differ``, ``delivery_disputed``, ``tenants_differ`` and, where
+    records of one name several ranks, ``decode_ranks`` and ``prefill_ranks``. ``unpaired`` counts
+    gateway records that an engine's own record may already stand for, ``stood_for`` prefill's that
+    a gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
     logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
     ``probed`` are handed on. ``orphans`` are times of late releases under rooms that no other
     record names; ``clock_pairs`` says how far the nodes' clocks are apart.
@@ -190,6 +190,7 @@ def _fold(joined: pl.DataFrame) -> pl.DataFrame:
         _disputed(hops, wide).alias("delivery_disputed"),
         _prefill_id(hops, wide).alias("prefill_request_id"),
         _disagreement(hops, wide).alias("disagreement"),
+        sizes.differ(wide.columns).alias("sizes_differ"),
         _differ("tenant_id", [h for h in hops if h != ENGINE_HOP], wide).alias("tenants_differ"),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from forensics.attribution import hops, moments, pagesizes
+from forensics.attribution import hops, moments, pagesizes, sizes
 from forensics.attribution.holds import ONE_OR_ALL, UNKNOWN, Holds, Ints
 from forensics.attribution.refusals import answered, refused
 from forensics.attribution.stay import Stay
@@ -18,7 +18,7 @@ from forensics.schema import AFFECTED_TIERS
 NEEDED = (
     *("reserved_at", "released_at", "reserved_pages", "reserved_tokens", "transferred_pages"),
     *("completion_tokens", "decode_prompt_tokens", "prefill_ms", "http_status", "finished_at"),
-    *("finish_reason", "transfer_status", "stream_error"),
+    *("finish_reason", "transfer_status", "stream_error", "sizes_differ"),
 )
 """What is asked of a record to know what it held."""
 
@@ -70,6 +70,8 @@ def hold(stay: Stay, probed: pl.DataFrame) -> None:
         stay.reasons.add("page_size_differs")
     if hops.contradicted(stay.rows):
         stay.reasons.add("times_differ")
+    if sizes.contradicted(stay.rows):
+        stay.reasons.add("sizes_differ")
     known = rows.filter(came & ~unknown).sort(
         "reserved_at", "first", "released_at", "pages", "prompt", "name", nulls_last=False
     )
@@ -142,8 +144,21 @@ def _impossible(holds: Holds, pool: int) -> Iterator[str]:
     more = holds.pages - -(-holds.prompt // holds.page_tokens)
     if ((more < 0) | (more > 1)).any():  # a hop before counts a few tokens less
         yield "pages_differ"
+    if _twice(holds):
+        yield "held_twice"
     if len(holds) and _most_held(holds) > pool:
         yield "more_than_the_pool"
+
+
+def _twice(holds: Holds) -> bool:
+    """Say whether two holds are the same but for their name, to a part of a millisecond.
+
+    Stamps in whole milliseconds or seconds are the same by chance.
+    """
+    fine = (holds.reserved % 1_000 > 0) & (holds.released % 1_000 > 0)
+    figures = (holds.reserved, holds.released, holds.pages, holds.prompt)
+    same = [np.diff(figure[fine]) == 0 for figure in figures]
+    return bool(np.logical_and.reduce(same).any())
 
 
 def _most_held(holds: Holds) -> int:

@@ -32,11 +32,15 @@ def contradicted(rows: pl.DataFrame) -> bool:
     Args:
         rows: requests of one rank with the times of both sides, status and finish reason.
     """
-    well = pl.col("finish_reason").is_in(_ENDED) & pl.col("http_status").is_between(200, 299)
     most = _known(rows, pl.col("reserved_at") - pl.col("received_at"))
-    least = _known(rows.filter(well), pl.col("released_at") - pl.col("finished_at"))
+    least = _known(rows.filter(ended()), pl.col("released_at") - pl.col("finished_at"))
     known = max(len(most), len(least))
     return bool(known) and _against(most + _SLACK, least) > ASTRAY * known
+
+
+def ended() -> pl.Expr:
+    """Say which answers were sent whole, and ended of themselves."""
+    return pl.col("finish_reason").is_in(_ENDED) & pl.col("http_status").is_between(200, 299)
 
 
 def _known(rows: pl.DataFrame, apart: pl.Expr) -> Ints:

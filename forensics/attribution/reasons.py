@@ -27,6 +27,10 @@ REASONS = {
     "log",
     "ends_before_it_begins": "pages were given back before they were taken",
     "times_differ": "by the client's side requests ran at other times than their pages were held",
+    "sizes_differ": "by the client's side prompts or answers were of other lengths than pages were "
+    "held for",
+    "held_twice": "the same pages were held for the same time under two names, so that one record "
+    "may stand for another",
     "outlived_a_start": "requests held pages across a start that the logs show",
     "start_unsure": "a record of its pool may be of another start or of the running engine, or "
     "requests took pages so near the start that they may have run before it",
