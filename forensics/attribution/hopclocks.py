@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.attribution import moments
 from forensics.attribution.moments import OTHER_CLOCK
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.columns import ensure
@@ -80,18 +81,23 @@ def _unsure(observed: pl.DataFrame) -> pl.Series:
     """Return the hand-offs whose hold no record of the rank tells, or several of several holds.
 
     Tries under one id without a number of their own are one hand-off, each with a hold. One file
-    tells of a hold once; another that tells of it as well may round its times otherwise.
+    tells of a hold once; another that tells of it as well may round its times otherwise, and
+    under one number may have stamped it a moment before or after.
     """
-    rows = ensure(observed, list(_HOLDS)).select("handoff", "hop", "file", *_HOLDS)
+    names = ("handoff", "hop", "file", "transfer_id")
+    rows = ensure(observed, [*_HOLDS, "transfer_id"]).select(*names, *_HOLDS)
+    numbers = pl.col("transfer_id")
+    numbered = (numbers.n_unique() == 1) & (numbers.null_count() == 0)
     other = pl.col("hop").is_in(_OTHERS)
     found = [rows["handoff"].clear()]
     for name in _HOLDS:
-        told = rows.select("handoff", "hop", "file", at=name).drop_nulls("at")
+        told = rows.select(*names, at=name).drop_nulls("at")
         own = told.filter(~other)
         found.append(told.filter(other).join(own, on="handoff", how="anti")["handoff"])
         again = own.filter(own["handoff"].is_duplicated())
         twice = again.select("handoff", "hop", "file").is_duplicated()
-        apart = pl.col("at").max() - pl.col("at").min() > OTHER_CLOCK
+        off = pl.when(numbered).then(OTHER_CLOCK).otherwise(moments.coarse("at").max())
+        apart = pl.col("at").max() - pl.col("at").min() > off
         found += [again.filter(twice)["handoff"], again.filter(apart.over("handoff"))["handoff"]]
     return pl.concat(found).unique()
 

@@ -104,11 +104,16 @@ def until(name: str) -> pl.Expr:
     Args:
         name: column of the read's own stamp, beside ``own_clock``: see :func:`sure`.
     """
-    own, stamp = pl.col("own_clock"), pl.col(name)
-    coarse = pl.lit(1, dtype=pl.Int64)
+    own = pl.col("own_clock")
+    return pl.col(name) + pl.when(own).then(coarse(name)).otherwise(SECOND) - 1
+
+
+def coarse(name: str) -> pl.Expr:
+    """Return how coarse each stamp is by itself, microseconds: the largest step that it is of."""
+    found = pl.lit(1, dtype=pl.Int64)
     for step in _UP:
-        coarse = pl.when(stamp % step == 0).then(step).otherwise(coarse)
-    return stamp + pl.when(own).then(coarse).otherwise(SECOND) - 1
+        found = pl.when(pl.col(name) % step == 0).then(step).otherwise(found)
+    return found
 
 
 def hold_unsure(columns: Collection[str]) -> pl.Expr:

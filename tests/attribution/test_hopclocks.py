@@ -78,6 +78,23 @@ def test_tries_of_one_second_are_a_hold_each(tmp_path, rooms):
     assert tiers(case)["of-r"] in ("possible", "probable")
 
 
+@pytest.mark.parametrize(
+    ("rooms", "found"),
+    [((None, None), {"holds_not_logged"}), (("11", "11"), set())],
+    ids=["without a number", "of one number"],
+)
+def test_tries_of_one_second_in_two_logs_are_a_hold_each_unless_numbered(tmp_path, rooms, found):
+    """Each log tells of one; both stamps are finer than they are apart, so none is rounded."""
+    times = [("01:30:00.123456", "01:30:00.345678"), ("01:30:00.623456", "01:30:00.945678")]
+    tries = [hold("r", *at, transfer_id=room) for at, room in zip(times, rooms, strict=True)]
+    logs = [[POOL, *WRITERS, READER, tries[0]], tries[1:]]
+    for number, rows in enumerate(logs):
+        told = [row if "node" in row else row | {"hop": "decode"} for row in rows]
+        text = "".join(json.dumps(row) + "\n" for row in told)
+        (tmp_path / f"{number}.ndjson").write_text(text)
+    assert reasons(forensics.read_logs(tmp_path)) == found
+
+
 @pytest.mark.parametrize(("measured", "listed"), [(6, True), (4, False)])
 def test_how_far_two_clocks_are_apart_is_taken_from_what_both_logged(tmp_path, measured, listed):
     """The gateway's clock is half a minute ahead of decode's; five requests of both tell that."""
