@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.attribution import unknown
 from forensics.attribution.coresidency import residence
 from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
@@ -91,7 +92,9 @@ def lost(
     everywhere = bool(ran["node"].null_count())
     return Lost(
         _hours(requests, coverage, everywhere=everywhere),
-        frozenset(_unread(observed, files, everywhere=everywhere)),
+        frozenset(
+            [*_unread(observed, files, everywhere=everywhere), *unknown.ranks(files, observed)]
+        ),
         ran.select("first", "last", server="node"),
         sampled=sampling_rate < 1,
         silences=Silences.of(requests["received_at"]),

@@ -245,6 +245,34 @@ def test_an_unreadable_line_beside_none_of_a_rank_may_be_of_any(tmp_path, other,
     assert best(case).get("of-e") == ("not_assessable" if lost else None)
 
 
+NAMED = {
+    "of the rank": ("d1.log", True),
+    "of another": ("d2.log", False),
+    "a decode log": ("decode-07/stdout.txt", True),
+    "a log of any": ("kube.log.2.gz", True),
+    "of prefill": ("prefill-01.log", False),
+    "of a client": ("gateway.jsonl", False),
+    "a note": ("notes.md", False),
+}
+
+
+@pytest.mark.parametrize(("name", "lost"), NAMED.values(), ids=NAMED)
+def test_a_log_in_no_known_form_may_be_of_anybody_on_the_ranks_it_is_named_for(
+    tmp_path, name, lost
+):
+    (tmp_path / "rows.ndjson").write_text(
+        "".join(json.dumps(line) + "\n" for line in (POOL, *WRITERS, READER))
+    )
+    elsewhere = hold("e", "02:30:00.5", "02:30:01.5", decode_node="d2")
+    (tmp_path / "more.ndjson").write_text(json.dumps(elsewhere) + "\n")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"\x00\xff CANARY \x01\n" * 50)
+    case = forensics.read_logs(tmp_path)
+    assert ("records_lost" in found(case)[0]) is lost
+    assert best(case).get("of-e") == ("not_assessable" if lost else None)
+    assert ("probable" in best(case).values()) is not lost
+
+
 def test_where_only_some_requests_were_logged_anybody_may_have_run(tmp_path):
     elsewhere = hold("e", "01:30:00.5", "01:30:01.5", decode_node="d2")
     incident = "[logs]\nsampling_rate = 0.1\n"
