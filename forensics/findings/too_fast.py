@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.findings.base import Finding
-from forensics.timing.widths import FACTOR
+from forensics.timing.factor import FACTOR
 
 TOO_FAST = Finding(
     code="too_fast",

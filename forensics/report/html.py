@@ -31,7 +31,7 @@ from forensics.report import (
     timingchart,
 )
 from forensics.report.parts import numbered
-from forensics.timing.widths import FACTOR
+from forensics.timing.factor import FACTOR
 
 TOP_RECIPIENTS: Final = 5
 

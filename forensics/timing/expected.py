@@ -15,11 +15,11 @@ import polars as pl
 from forensics.timing import baseline, ones
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Blocks, Flags, Numbers, Spans
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
 from forensics.timing.shifts import Shifts
 from forensics.timing.sketch import Sketch
 from forensics.timing.spread import Limits, Residuals, octave_of
-from forensics.timing.widths import FACTOR
 
 _PER_OCTAVE = 0.25
 """How much wider the expectation is for each octave beyond the lengths that were seen."""

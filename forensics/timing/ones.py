@@ -14,9 +14,9 @@ import numpy as np
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Flags
 from forensics.timing.counts import reached, spans
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
 from forensics.timing.sketch import Sketch
-from forensics.timing.widths import FACTOR
 
 _SHORT = 2.0
 """A prompt is short that is expected to take up to so many times what one token takes."""

@@ -24,12 +24,12 @@ from forensics.timing.bins import Integers
 from forensics.timing.blocks import Blocks, Flags
 from forensics.timing.doubts import MIXED, NO_TOKEN, PEERS
 from forensics.timing.expected import Expectation, Expected, beyond, expectation, rounded, widths
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
 from forensics.timing.paces import Paces
 from forensics.timing.peers import Peers
 from forensics.timing.silent import Silent
 from forensics.timing.spread import Limits
-from forensics.timing.widths import FACTOR
 
 FALSE_DISCOVERIES = 0.001
 """Expected share of false ones among the requests called too fast, and among the slow ones."""

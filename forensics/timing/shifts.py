@@ -16,8 +16,8 @@ import numpy as np
 from forensics.timing.bins import Integers
 from forensics.timing.blocks import Block, Flags, Part, Span, Spans, within
 from forensics.timing.counts import Counter, merged, runs, spans
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
-from forensics.timing.widths import FACTOR
 
 _SHIFT = 1.6
 """From so many times faster or slower on a time speaks for a shift."""

@@ -13,8 +13,8 @@ import polars as pl
 
 from forensics.timing.blocks import Group
 from forensics.timing.expected import Expectation, Expected, beyond, rounded, widths
+from forensics.timing.factor import FACTOR
 from forensics.timing.spread import Limits
-from forensics.timing.widths import FACTOR
 
 REASONS = {
     "no tokens": "the prompt or its cached tokens are not logged",

@@ -16,9 +16,10 @@ import numpy as np
 from forensics.timing.bins import ONE, Integers, bins_of
 from forensics.timing.blocks import Block, Flags
 from forensics.timing.counts import Counter
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
 from forensics.timing.ones import Ones
-from forensics.timing.widths import FACTOR, RATIO_BITS, RATIOS, Widths, plausible, widths
+from forensics.timing.widths import RATIO_BITS, RATIOS, Widths, plausible, widths
 
 _ENOUGH = 20
 _SEEN = 5

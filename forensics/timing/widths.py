@@ -9,10 +9,9 @@ import numpy as np
 from forensics.timing.bins import ONE, Integers, middles_of
 from forensics.timing.blocks import Flags
 from forensics.timing.counts import merged, reached, runs
+from forensics.timing.factor import FACTOR
 from forensics.timing.fit import Array
 
-FACTOR = 3.0
-"""Too fast is by this factor at least: faster than expected, and than any rate seen."""
 RATIO_BITS = 5
 RATIOS = 2**13
 """More than there are bins of ratios."""
