@@ -137,7 +137,7 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
-    of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest)
+    of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest, incident)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = starts.logged(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)
@@ -198,10 +198,12 @@ def _of_prefill(
     worked: pl.DataFrame,
     reading: Reading,
     rest: Rest | None,
+    incident: Incident,
 ) -> Logged:
     """Return what is known of the logs of prefill; where only parts were read no loss shows."""
     lost = found.lost
-    missing = quiet.missing(hours.every(logged, None if rest is None else rest.counted))
+    apart = None if rest is None else rest.counted
+    missing = quiet.missing(hours.every(logged, apart, incident.off_us))
     if reading.sampled:
         lost, missing = lost.clear(), missing.clear()
     return doubted.logged(capacities, lost, missing, logged, worked)

@@ -78,7 +78,8 @@ class Beyond:
         again = coverage.again(known.folded.doubled, known.repeated)
         skipped = coverage.skipped(known.logged, known.reading.files)
         beside = pl.concat([again, skipped], how="diagonal")
-        return coverage.measure(known.logged, known.worked, beside, known.apart)
+        off = self._incident.off_us
+        return coverage.measure(known.logged, known.worked, beside, known.apart, off)
 
     @cached_property
     def counted(self) -> pl.DataFrame:

@@ -60,7 +60,7 @@ class Trigger(Struct, frozen=True):
 
 
 class Timeline(Struct, frozen=True):
-    """Dates of the incident, for the report."""
+    """Dates of the incident, for the report. While the model is off, no log lacks a record."""
 
     introduced: datetime | None = None
     detected: datetime | None = None
@@ -165,6 +165,12 @@ class Incident(Struct, frozen=True):
             return None
         start, end = self.scope.window
         return micros(start), micros(end)
+
+    @property
+    def off_us(self) -> tuple[int, int] | None:
+        """From when until when (µs) the model was out of service, where the timeline has both."""
+        start, end = self.timeline.model_off, self.timeline.restored
+        return None if start is None or end is None else (micros(start), micros(end))
 
 
 def micros(moment: datetime) -> int:

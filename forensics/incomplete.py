@@ -27,6 +27,7 @@ from forensics.wording import count
 LINES = {STATE_MISMATCH: "state-mismatch line", TRUNCATED: "truncation line"}
 _SEVERAL = "of an id that several tries or tenants share, any of which may have been answered"
 EARLY = "from before the request came: not usable, no tier follows from it"
+TOGETHER = "of several logs together that their traffic makes no chance"
 _LAST = "it confirms the last of each tenant"
 UNEXPLAINED = "that no joined request explains"
 
@@ -84,10 +85,10 @@ def _hours(analysis: Analysis) -> list[str]:
     """Return which hours of nodes lack records."""
     seen = analysis.coverage
     skipped = int(seen.nodes["skipped"].sum())
-    fewer = "with far fewer records than the neighbours' (coverage.csv)"
+    fewer = "with far fewer records than its own traffic or its neighbours' tells (coverage.csv)"
     return [
         *_some(seen.gaps, "node hour", "without a record (coverage.csv)"),
-        *_some(quiet(seen.hours).missing, "hour", "in which no log of any hop holds a record"),
+        *_some(quiet(seen).missing, "silence", TOGETHER),
         *_some(seen.unlogged, "node hour", "of work of which no request was logged (coverage.csv)"),
         *_some(seen.thin, "node hour", fewer),
         *_some(skipped, "prompt", "that numbered ids prove and no log holds (coverage.csv)"),

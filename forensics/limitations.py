@@ -31,9 +31,9 @@ _ALWAYS = {
     "timing_thin": "A prefill time is judged only where the prompt and its cached tokens are known "
     "with it. By itself a time that is too fast shows nothing: a prefix hit that was not counted "
     "is as fast.",
-    "coverage_thin": "An hour counts as missing only where a node is busy enough for an empty hour "
-    "to be no chance; records lost within an hour are not seen. What all logs lost before the "
-    "first record or after the last, only a stated window shows.",
+    "coverage_thin": "A time without a record counts as missing only where a log's own traffic "
+    "makes it no chance: what was lost of some minutes, or of few requests an hour, is not seen. "
+    "What all logs lost before the first record or after the last, only a stated window shows.",
 }
 
 
@@ -76,7 +76,7 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
         )
         sentence += "those records would show is not known."
         yield Limitation("numbers_skipped", sentence)
-    untold = quiet(analysis.coverage.hours).untold
+    untold = quiet(analysis.coverage).untold
     if untold:
         sentence = (
             f"{count(untold, 'hour')} without a record of any log, amid hours that have some: "

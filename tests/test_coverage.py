@@ -22,7 +22,7 @@ def busy(hours: list[int], each: int, node: str = "d1") -> list[dict[str, Any]]:
             "hop": "decode",
             "request_id": f"{node}-{hour}-{n}",
             "decode_node": node,
-            "received_at": f"2026-09-01T{hour:02}:{n:02}:00Z",
+            "received_at": f"2026-09-01T{hour:02}:{n * 60 // each:02}:00Z",
             "http_status": 200,
         }
         for hour in hours
@@ -30,7 +30,7 @@ def busy(hours: list[int], each: int, node: str = "d1") -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize(("each", "gaps"), [(20, 1), (19, 0)])
+@pytest.mark.parametrize(("each", "gaps"), [(30, 1), (20, 1), (8, 0)])
 def test_an_empty_hour_is_a_gap_only_where_the_node_is_busy(
     case_of: CaseOf, each: int, gaps: int
 ) -> None:

@@ -63,16 +63,22 @@ def test_a_partial_loss_is_marked_at_its_node_where_that_is_told(
 
 
 @pytest.mark.parametrize(
-    ("each", "gap", "found"),
-    [(20, 2, (1, 0)), (19, 2, (0, 1)), (20, None, (0, 0))],
+    ("each", "gone", "found"),
+    [(30, 12, (1, 0)), (6, 12, (0, 1)), (30, None, (0, 0))],
     ids=["busy together", "too few to tell", "none empty"],
 )
 def test_an_hour_that_no_log_holds_is_missing_or_not_told(
-    each: int, gap: int | None, found: tuple[int, int]
+    case_of: Callable[..., forensics.Case], each: int, gone: int | None, found: tuple[int, int]
 ) -> None:
-    """Two nodes that are quiet each: together they tell whether an empty hour is a chance."""
-    rows = hours({"a": [each // 2] * 5, "b": [each - each // 2] * 5})
-    seen = quiet(rows.filter(pl.col("hour") != START + (9 if gap is None else gap) * HOUR))
+    """Nodes that are quiet each: together they tell whether an empty hour is a chance."""
+    rows = [
+        {"request_id": f"{hour}-{n}", "hop": "decode", "decode_node": f"d{n % 5}"}
+        | {"received_at": f"2026-03-02T{hour}:{n * 60 // each:02}:00Z"}
+        for hour in range(10, 15)
+        if hour != gone
+        for n in range(each)
+    ]
+    seen = quiet(case_of(*rows).analysis.coverage)
     assert (seen.missing, seen.untold) == found
 
 
@@ -81,7 +87,7 @@ def requests(hour: int, lost: range) -> list[Row]:
     rows: list[Row] = []
     for number in range(30):
         shared = {"request_id": f"r{hour}-{number}", "http_status": 200}
-        shared["received_at"] = f"2026-03-02T{hour:02}:{number:02}:00Z"
+        shared["received_at"] = f"2026-03-02T{hour:02}:{2 * number:02}:00Z"
         rows.append(shared | {"hop": "gateway", "prompt_tokens": 900})
         if number not in lost:
             rows.append(shared | {"hop": "decode", "decode_node": "d1", "completion_tokens": 3})
@@ -101,7 +107,7 @@ class Held:
 @pytest.fixture(scope="module")
 def case(tmp_path_factory: pytest.TempPathFactory) -> forensics.Case:
     """One decode node that lost a third of one hour, and another hour whole."""
-    lost = {9: range(0), 10: range(10, 20), 11: range(30), 12: range(0)}
+    lost = {9: range(0), 10: range(0, 30, 3), 11: range(30), 12: range(0)}
     rows = [row for hour, gone in lost.items() for row in requests(hour, gone)]
     path = tmp_path_factory.mktemp("logs") / "case.ndjson"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

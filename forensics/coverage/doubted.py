@@ -101,16 +101,16 @@ def _losses(lost: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     """Return the losses of :class:`Logged`.
 
     Where it is not sure whose a request is, nothing but the silence of an hour tells that it was
-    lost. In an hour that is missing as a whole no hop proves any.
+    lost. In a stretch that is missing as a whole no hop proves any.
     """
     lost = lost.filter(pl.col("hop") == "prefill")
     least = pl.when("sure").then(START).otherwise(LONG)
     proved = lost.select(
         "node", begin=pl.col("at") - MARGIN, end=pl.col("at") + MARGIN, least=least
     )
-    hours = missing.filter(pl.col("hop").is_null() | (pl.col("hop") == "prefill"))
-    begin, end = pl.col("hour") + 1, pl.col("hour") + HOUR - 1
-    whole = hours.select("node", begin=begin, end=end, least=pl.lit(START))
+    some = missing.filter(pl.col("hop").is_null() | (pl.col("hop") == "prefill"))
+    begin, end = pl.col("begin") + 1, pl.col("end") - 1
+    whole = some.select("node", begin=begin, end=end, least=pl.lit(START))
     return pl.concat([proved, whole], how="vertical_relaxed")
 
 

@@ -1,8 +1,8 @@
 """What the logs can show: records per node and hour, and hours that are missing.
 
-An empty hour is called a gap only where the node is busy enough for it to mean
-something: with a median of 20 records an hour, chance leaves an hour empty about
-once in half a billion. An hour in which a node ran batches and no record names it is
+An empty hour is called a gap only where its node's own traffic makes that no chance
+(:mod:`forensics.coverage.still`); an hour of which that holds in part is as thin as one with far
+fewer records than its neighbours'. An hour in which a node ran batches and no record names it is
 unlogged work.
 """
 
@@ -17,10 +17,12 @@ from forensics.activity import HOUR
 from forensics.columns import ensure
 from forensics.coverage import doubled
 from forensics.coverage.doubled import NODE
+from forensics.coverage.pauses import SHORTEST
 from forensics.coverage.rates import thin
+from forensics.coverage.still import MINUTE, Span, by_hour, still, throughout, wrote
 
 BUSY = 20
-"""Median records an hour from which an empty hour counts as a gap."""
+"""Records an hour from which that there are none in one is no chance."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +30,13 @@ class Coverage:
     """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged, thin.
 
     Also ``duplicates`` and ``skipped``, maybe without an hour. ``nodes``: one row per node and hop.
+    ``still``: of :func:`forensics.coverage.still.still`, with the ``off`` that it was given.
     """
 
     hours: pl.DataFrame
     nodes: pl.DataFrame
+    still: pl.DataFrame
+    off: Span | None = None
 
     @property
     def gaps(self) -> int:
@@ -40,7 +45,7 @@ class Coverage:
 
     @property
     def thin(self) -> int:
-        """Number of node hours with far fewer records than those of its neighbours make likely."""
+        """Number of node hours with far fewer records than others or its own make likely."""
         return int(self.hours["thin"].sum())
 
     @property
@@ -54,6 +59,7 @@ def measure(
     worked: pl.DataFrame,
     beside: pl.DataFrame,
     apart: pl.DataFrame | None = None,
+    off: Span | None = None,
 ) -> Coverage:
     """Count observations per node, hop and hour, and find the hours that are missing.
 
@@ -63,15 +69,15 @@ def measure(
         beside: ``duplicates``, of :func:`forensics.coverage.doubled.again`, and ``skipped``, of
             :func:`forensics.coverage.sequences.skipped`, per node, hop and hour.
         apart: further records, counted under :data:`COUNTED` where they lie.
+        off: from when until when (µs) the incident says that nothing ran.
     """
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     hour = (pl.col("received_at") // HOUR) * HOUR
     named = _named(rows if worked.height else rows.clear(), hour)
-    counted = _of_records(observations, apart)
-    nodes = _spans(counted)
-    hours = _every_hour(counted, nodes)
-    hours = _with_work(hours, worked, named).sort(*AT, nulls_last=False)
-    hours = hours.with_columns(thin(hours) & ~pl.col("gap"))
+    known = every(observations, apart, off)
+    nodes = _spans(known.counted)
+    hours = _with_work(known.hours, worked, named).sort(*AT, nulls_last=False)
+    hours = hours.with_columns(((thin(hours) | pl.col("thin")) & ~pl.col("gap")).alias("thin"))
     hours = doubled.attach(hours, beside)
     sums = hours.group_by("node", "hop").agg(
         pl.col("gap").sum().cast(pl.Int64).alias("gaps"),
@@ -81,40 +87,48 @@ def measure(
     )
     nodes = sums.join(nodes, on=["node", "hop"], how="left", nulls_equal=True)
     zero = [pl.col(name).fill_null(0) for name in ("records", "hours", "hours_with_records")]
-    return Coverage(hours, nodes.with_columns(zero).sort("hop", "node", nulls_last=False))
+    nodes = nodes.with_columns(zero).sort("hop", "node", nulls_last=False)
+    return Coverage(hours, nodes, known.still, off)
 
 
-def every(observations: pl.DataFrame, apart: pl.DataFrame | None = None) -> pl.DataFrame:
-    """Return node, hop and hour with ``records`` and ``gap``: what :func:`measure` says of them.
+@dataclass(frozen=True)
+class Hours:
+    """``hours``: node, hop, hour, records, ``gap`` and ``thin``; ``still`` as of :class:`Coverage`.
 
-    Args:
-        observations: records, each with its ``observation`` number.
-        apart: further records, counted under :data:`COUNTED` where they lie.
+    ``thin`` are hours of which a part is still. ``counted`` are those with records.
     """
-    counted = _of_records(observations, apart)
-    return _every_hour(counted, _spans(counted))
+
+    hours: pl.DataFrame
+    counted: pl.DataFrame
+    still: pl.DataFrame
 
 
-def _of_records(observations: pl.DataFrame, apart: pl.DataFrame | None) -> pl.DataFrame:
-    """Return :data:`COUNTED` of each record, and of what was counted where it lies."""
+def every(
+    observations: pl.DataFrame, apart: pl.DataFrame | None = None, off: Span | None = None
+) -> Hours:
+    """Return what :func:`measure` says of records alone; the arguments are the same."""
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
-    rows = rows.select("observation", node=NODE, hop="hop", at="received_at")
-    counted = _counted(rows.drop_nulls("at").unique("observation"))
-    return counted if apart is None else _together(counted, apart)
+    rows = rows.select("observation", node=NODE, hop="hop", at="received_at").drop_nulls("at")
+    counted, minutes = _counted(rows.unique("observation")), wrote(rows)
+    if apart is not None:
+        counted = _together(counted, apart)
+        minutes = pl.concat([minutes, throughout(apart)])
+    return _every_hour(counted, minutes, off)
 
 
-def lacking(rows: pl.DataFrame) -> pl.DataFrame:
+def lacking(rows: pl.DataFrame, off: Span | None = None) -> pl.DataFrame:
     """Return node, hop and hour where records are missing, by these records alone.
 
     Few beside those of the others count only where these are no few themselves.
 
     Args:
         rows: one row per record or request: ``node``, ``hop`` and ``at`` (µs), none of it null.
+        off: as in :func:`measure`.
     """
-    counted = _counted(rows)
-    hours = _every_hour(counted, _spans(counted))
+    hours = _every_hour(_counted(rows), wrote(rows), off).hours
     beside = pl.col("records").sum().over("hop", "hour") - pl.col("records")
-    return hours.filter(pl.col("gap") | (thin(hours) & (beside >= BUSY))).select(AT)
+    few = pl.col("thin") | (thin(hours) & (beside >= BUSY))
+    return hours.filter(pl.col("gap") | few).select(AT)
 
 
 AT = ["node", "hop", "hour"]
@@ -136,10 +150,17 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _every_hour(counted: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Return the hours with records and those that lack them, with ``gap``."""
-    hours = pl.concat([counted.select(*AT, "records"), _missing(counted, nodes)])
-    return hours.with_columns(gap=pl.col("records") == 0)
+def _every_hour(counted: pl.DataFrame, minutes: pl.DataFrame, off: Span | None) -> Hours:
+    """Return the hours with records and those that lack them."""
+    found = still(minutes, off)
+    own = by_hour(found)
+    gaps = own.join(counted, on=AT, how="anti", nulls_equal=True)
+    none = gaps.select(*AT, records=pl.lit(0, dtype=pl.Int64))
+    hours = pl.concat([counted.select(*AT, "records"), none])
+    hours = hours.join(own, on=AT, how="left", nulls_equal=True, maintain_order="left")
+    empty, part = pl.col("records") == 0, pl.col("still").fill_null(0) >= SHORTEST * MINUTE
+    hours = hours.with_columns(gap=empty, thin=part & ~empty).drop("still")
+    return Hours(hours, counted, found)
 
 
 def _together(counted: pl.DataFrame, apart: pl.DataFrame) -> pl.DataFrame:
@@ -162,7 +183,6 @@ def _spans(counted: pl.DataFrame) -> pl.DataFrame:
         pl.col("first_at").min(),
         pl.col("last_at").max(),
         pl.col("records").sum(),
-        pl.col("records").median().alias("median"),
         pl.len().cast(pl.Int64).alias("hours_with_records"),
         pl.col("hour").min().alias("first_hour"),
         pl.col("hour").max().alias("last_hour"),
@@ -176,24 +196,10 @@ def _with_work(hours: pl.DataFrame, worked: pl.DataFrame, named: pl.DataFrame) -
     counts = ("records", "batches", "sequences", "single_page_batches")
     joined = joined.with_columns(
         *(pl.col(name).fill_null(0) for name in counts),
-        gap=pl.col("gap").fill_null(value=False),
+        pl.col("gap", "thin").fill_null(value=False),
     )
     unlogged = activity.unlogged(joined, named)
     return joined.with_columns(unlogged.alias("unlogged")).drop("single_page_batches")
-
-
-def _missing(counted: pl.DataFrame, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Empty hours between a busy node's first and last record."""
-    busy = nodes.filter(
-        (pl.col("median") >= BUSY) & (pl.col("hours") > pl.col("hours_with_records"))
-    )
-    every = busy.select(
-        "node",
-        "hop",
-        hour=pl.int_ranges("first_hour", pl.col("last_hour") + 1, HOUR, dtype=pl.Int64),
-    ).explode("hour")
-    empty = every.join(counted, on=["node", "hop", "hour"], how="anti", nulls_equal=True)
-    return empty.select("node", "hop", "hour", pl.lit(0, dtype=pl.Int64).alias("records"))
 
 
 def hours_covered(coverage: Coverage, start: int, end: int) -> tuple[int, int]:

@@ -1,8 +1,9 @@
-"""Hours in which no log of any hop holds a record, amid hours that do.
+"""Stretches in which several logs together hold no record, amid traffic.
 
-Nothing proves what was lost of such an hour. Where some hop logs enough in an hour that none is
-no chance, records are missing; where they are few, it cannot be told whether any is. At both ends
-of the logs only a window that was stated says that there should be more.
+Nothing proves what was lost of such a time. Where the traffic makes that no chance
+(:mod:`forensics.coverage.still`), records are missing; where it is too low, it cannot be told
+whether any is. At both ends of the logs only a window that was stated says that there should be
+more.
 """
 
 from __future__ import annotations
@@ -12,29 +13,43 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics.activity import HOUR
-from forensics.coverage.hours import AT, BUSY, Coverage
+from forensics.coverage.hours import BUSY, Coverage, Hours
+from forensics.coverage.rates import thin
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """Hours without any record: those that are missing, and those of which it cannot be told."""
+    """Stretches that several logs together are missing, and hours of which it cannot be told."""
 
     missing: int
     untold: int
 
 
-def quiet(hours: pl.DataFrame) -> Quiet:
-    """Return how many such hours there are; hours of a node that are gaps are counted there.
+def quiet(coverage: Coverage) -> Quiet:
+    """Return how many there are; what one node's own traffic tells is counted there."""
+    rows, still = coverage.hours.filter(pl.col("hour").is_not_null()), coverage.still
+    empty = _empty(rows.filter(pl.col("records") > 0)).to_frame("hour")
+    told = _overlapping(empty.select("hour", begin="hour", end=pl.col("hour") + HOUR), still)
+    every = still.filter(pl.col("of") == "all")
+    of_hops = still.filter(pl.col("of") == "hop")
+    together = pl.concat([every, _apart(of_hops, every)]).unique(["begin", "end"])
+    own = _apart(together, still.filter(pl.col("of") == "node"))
+    return Quiet(own.height, empty.height - told.height)
 
-    Args:
-        hours: of :class:`forensics.coverage.Coverage`.
-    """
-    rows = hours.filter(pl.col("hour").is_not_null())
-    seen = rows.filter(pl.col("records") > 0)
-    hours_without, busy = _empty(seen), _busy(seen)
-    of_a_node = hours_without.is_in(rows.filter("gap")["hour"].implode())
-    empty = hours_without.len() - int(of_a_node.sum())
-    return Quiet(empty if busy else 0, 0 if busy else empty)
+
+def _apart(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """Return the stretches that overlap none of some others."""
+    return some.join(_overlapping(some, others), on=some.columns, how="anti", nulls_equal=True)
+
+
+def _overlapping(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
+    """Return the stretches (``begin``, ``end``) that overlap any of some others."""
+    both = some.join_where(
+        others.select(_begin="begin", _end="end"),
+        pl.col("begin") < pl.col("_end"),
+        pl.col("end") > pl.col("_begin"),
+    )
+    return both.select(some.columns).unique()
 
 
 def _empty(seen: pl.DataFrame) -> pl.Series:
@@ -45,25 +60,15 @@ def _empty(seen: pl.DataFrame) -> pl.Series:
     return hours.filter(~hours.is_in(seen["hour"].implode()))
 
 
-def _busy(seen: pl.DataFrame) -> bool:
-    """Say whether some hop logs enough in an hour that none is no chance."""
-    of_hop = seen.group_by("hop", "hour").agg(pl.col("records").sum())
-    usual = of_hop.group_by("hop").agg(pl.col("records").median())["records"].max()
-    return float(usual or 0) >= BUSY  # type: ignore[arg-type]
+def missing(known: Hours) -> pl.DataFrame:
+    """Return ``node``, ``hop``, ``begin`` and ``end`` where records are missing that no hop proves.
 
-
-def missing(hours: pl.DataFrame) -> pl.DataFrame:
-    """Return ``node``, ``hop`` and ``hour`` where records are missing though no hop proves one.
-
-    Both are null where no log of any hop holds a record and some hop is busy: whoever lost what
-    that one should hold, the others have nothing of it either.
-
-    Args:
-        hours: of :func:`forensics.coverage.hours.every`.
+    Node and hop are null where several logs together tell it: whoever lost what they should hold,
+    the others have nothing of it either. Hours with far too few records count as a whole.
     """
-    seen = hours.filter(pl.col("records") > 0)
-    empty = _empty(seen) if _busy(seen) else hours["hour"].clear()
-    return pl.concat([hours.filter("gap").select(AT), empty.to_frame("hour")], how="diagonal")
+    few = known.hours.filter(thin(known.hours)).select("node", "hop", "hour")
+    part = few.select("node", "hop", begin="hour", end=pl.col("hour") + HOUR)
+    return pl.concat([known.still.select(part.columns), part])
 
 
 @dataclass(frozen=True)

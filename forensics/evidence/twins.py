@@ -88,7 +88,7 @@ def _astray(lines: pl.DataFrame) -> int:
         gaps = rows.filter("gap")["hour"]
         if gaps.len() and seen.len():
             span = set(range(int(seen.min()), int(seen.max()) + 1, HOUR))  # type: ignore[arg-type]
-            astray += len((span - set(seen)) ^ set(gaps))
+            astray += len(set(gaps) - (span - set(seen)))
     return astray
 
 
