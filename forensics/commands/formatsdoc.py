@@ -118,8 +118,8 @@ def _section(known: Format) -> str:
 def _around(wrappers: Sequence[Wrapper]) -> Iterator[str]:
     yield "## Around them"
     yield "\nTaken off first, nested in any order, found by what lines look like:\n"
-    for wrapper in wrappers:
-        yield f"* {wrapper.title}"
+    for title in dict.fromkeys(wrapper.title for wrapper in wrappers):
+        yield f"* {title}"
     yield ""
 
 

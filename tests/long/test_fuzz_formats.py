@@ -57,6 +57,7 @@ def samples() -> dict[str, tuple[str, bytes]]:
     """Return name and bytes of a sample of each format and of each wrapper."""
     contract, wrappers = module("test_contract"), module("test_wrappers")
     objects, tables = module("test_objects"), module("test_delimiters")
+    forms = module("wrapforms")
     laid = {
         name: ("node-1.json", lay(objects.DYNAMO).encode()) for name, lay in objects.LAID.items()
     }
@@ -67,6 +68,9 @@ def samples() -> dict[str, tuple[str, bytes]]:
         f"{name} in cri": ("node-1.log", in_cri(data))
         for name, (_, data) in found.items()
         if b"\0" not in data
+    }
+    laid |= {
+        f"laid {name}": ("node-1.log", lay(wrappers.LINES)) for name, lay in forms.LAID.items()
     }
     laid |= {"delimited": ("node-1.csv", b"sep=;\n" + tables.laid(";").encode())}
     return found | near | wrapped | inner | laid

@@ -20,14 +20,16 @@ _ELASTIC_LIMIT = 10_000
 CUT = "as many entries as one query returns: it may have been cut"
 
 
-class _Stream(Struct):
+class Stream(Struct):
+    """Lines of one stream of Loki, each with its time."""
+
     labels: dict[str, str] = field(name="stream")
     values: list[list[Any]]
 
 
 class _LokiData(Struct):
     kind: str = field(name="resultType")
-    result: list[_Stream]
+    result: list[Stream]
 
 
 class _Loki(Struct):
@@ -35,9 +37,13 @@ class _Loki(Struct):
 
 
 def _loki(document: _Loki) -> list[Inner]:
+    return stream_lines(document.data.result)
+
+
+def stream_lines(streams: Sequence[Stream]) -> list[Inner]:
     """Return the entries, the oldest first: a query answers from the newest by default."""
     found = []
-    for stream in document.data.result:
+    for stream in streams:
         name = labels.stream(stream.labels)
         entries = [
             (int(value[0]), Inner(value[1].encode(), int(value[0]) // 1_000, name))
@@ -65,15 +71,27 @@ class _Hits(Struct):
 
 
 class _Search(Struct):
-    hits: _Hits
+    """An answer, or several of them, as ``_msearch`` and Kibana give them."""
+
+    hits: _Hits | None = None
+    responses: list[_Search] = field(default_factory=list)
+    inside: _Search | None = field(name="rawResponse", default=None)
+
+    @property
+    def all(self) -> list[_Hits]:
+        """The hits of all answers."""
+        found = [self.hits] if self.hits is not None else []
+        inside = [] if self.inside is None else [self.inside]
+        return found + [hits for one in (*self.responses, *inside) for hits in one.all]
 
 
 def _search(document: _Search) -> list[Inner | None]:
-    return [jsonforms.hit(hit) for hit in document.hits.hits]
+    return [jsonforms.hit(hit) for hits in document.all for hit in hits.hits]
 
 
-def _search_is_cut(document: _Search, last: int, count: int) -> bool:
-    return last == _ELASTIC_LIMIT or count < document.hits.there
+def _search_is_cut(document: _Search, last: int, count: int) -> bool:  # noqa: ARG001
+    there = sum(hits.there for hits in document.all)
+    return any(len(hits.hits) == _ELASTIC_LIMIT for hits in document.all) or count < there
 
 
 class _Results(Struct):
@@ -166,6 +184,15 @@ FORMS = (
         (b'"hits"', b'"_source"'),
         is_cut=_search_is_cut,
         each=b'"_source"',
+    ),
+    DocumentForm(
+        "elastic-fields",
+        "an answer of Elasticsearch in fields",
+        _Search,
+        _search,
+        (b'"hits"', b'"fields"'),
+        is_cut=_search_is_cut,
+        each=b'"fields"',
     ),
     DocumentForm(
         "splunk-results",

@@ -52,10 +52,13 @@ def _docker(record: _Docker) -> Inner:
 class _Journal(Struct, gc=False):
     realtime: str = field(name="__REALTIME_TIMESTAMP")
     message: str | list[Any] | UnsetType | None = field(name="MESSAGE", default=UNSET)
+    shipped: Any = field(name="message", default=None)
     host: str | list[Any] | None = field(name="_HOSTNAME", default=None)
 
 
 def _journal(record: _Journal) -> Inner | Partly | str:
+    if record.message is UNSET and isinstance(record.shipped, str):
+        record.message = record.shipped  # as Vector names it
     if record.message is UNSET:
         return "entry that the journal gave no message of"
     at = record.realtime
@@ -146,12 +149,32 @@ class _Source(Struct, gc=False):
 class Hit(Struct, gc=False):
     """One hit of Elasticsearch or OpenSearch."""
 
-    source: _Source = field(name="_source")
+    source: _Source | None = field(name="_source", default=None)
+    fields: dict[str, Any] | None = None
 
 
 def hit(record: Hit) -> Inner | None:
-    """Return what a hit holds."""
-    return _shipped(record.source)
+    """Return what a hit holds: in its source, else in the fields that were asked for."""
+    found = _shipped(record.source) if record.source is not None else None
+    return found or _asked(record.fields or {})
+
+
+_LINES = ("message", "log", "event.original", "body.text")
+_PODS = ("kubernetes.pod.name", "kubernetes.pod_name", "host.name", "host.hostname")
+
+
+def _asked(fields: dict[str, Any]) -> Inner | None:
+    """Return the line among fields, each of which is a list of its values."""
+    line = next((text for name in _LINES if (text := _only(fields.get(name)))), None)
+    if line is None:
+        return None
+    pod = next((text for name in _PODS if (text := _only(fields.get(name)))), "")
+    return Inner(line.encode(), _only(fields.get("@timestamp")), pod)
+
+
+def _only(values: Any) -> str | None:
+    value = values[0] if isinstance(values, list) and len(values) == 1 else values
+    return value if isinstance(value, str) else None
 
 
 def _shipped(source: _Source) -> Inner | None:
@@ -181,10 +204,15 @@ class _Fluent(Struct, gc=False):
     log: str
     date: float | str
     kubernetes: Labels = None
+    stream: str = ""
+    part: str | None = field(name="_p", default=None)
+    tag: str | None = field(name="logtag", default=None)
 
 
 def _fluent(record: _Fluent) -> Inner:
-    return Inner(record.log.encode(), seconds(record.date), labels.stream(record.kubernetes))
+    cut = "P" in (record.part, record.tag)
+    pod = labels.stream(record.kubernetes)
+    return Inner(record.log.encode(), seconds(record.date), pod, cut, record.stream)
 
 
 class _Logged(Struct, gc=False):
@@ -192,11 +220,12 @@ class _Logged(Struct, gc=False):
     kubernetes: Labels = None
 
 
-_Pair = tuple[float, _Logged]
+_Pair = tuple[float | tuple[float, dict[str, Any]], _Logged]
 
 
 def _fluent_pair(record: _Pair) -> Inner:
     at, body = record
+    at = at[0] if isinstance(at, tuple) else at
     return Inner(body.log.encode(), seconds(at), labels.stream(body.kubernetes))
 
 
@@ -336,14 +365,24 @@ class JsonForm:
     name: str
     title: str
     record: Any
-    inner: Callable[[Any], Inner | Partly | Sequence[Inner] | str | None]
+    inner: Callable[[Any], Inner | Partly | Sequence[Inner | None] | str | None]
     weak: bool = False
     opens: bytes = b"{"
     whole: Callable[[Block], Whole | None] = lambda _: None
+    sure: Callable[[Inner], bool] = lambda _: True
+    """What holds for one line at least, where other programs lay their records out so too."""
 
 
 FORMS = (
-    JsonForm("docker", "Docker's json-file", _Docker, _docker, whole=docker_whole),
+    # Who takes the line ends off, as shippers do, cuts no line up for want of one.
+    JsonForm(
+        "docker",
+        "Docker's json-file",
+        _Docker,
+        _docker,
+        whole=docker_whole,
+        sure=lambda one: not one.more,
+    ),
     JsonForm("journal", "the journal (journalctl -o json)", _Journal, _journal),
     JsonForm("loki-lines", "logcli -o jsonl", _Logcli, _logcli),
     JsonForm("splunk", "a Splunk export", _Splunk, _splunk),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -13,15 +13,23 @@ import msgspec
 from forensics.sources import colours
 from forensics.sources.isjson import is_json
 from forensics.sources.wrappers import (
+    answers,
     delimiters,
     documents,
+    journalexport,
     jsonforms,
+    launchers,
     logfmt,
     objects,
+    otellogs,
+    podtext,
+    shipped,
+    storetext,
+    syslogtext,
     tables,
     textforms,
 )
-from forensics.sources.wrappers.inner import Inner, Unwrapping
+from forensics.sources.wrappers.inner import Inner, Partly, Unwrapping
 from forensics.sources.wrappers.lines import LineByLine, Parse, Taken
 
 _LINES = 200
@@ -84,7 +92,8 @@ def _json(form: jsonforms.JsonForm) -> Wrapper:
 
     def tells(head: Head, _: Names) -> bool:
         lines = head.lines
-        return lines[:1] != [] and lines[0].startswith(form.opens) and _most(lines, parse)
+        begun = lines[:1] != [] and lines[0].startswith(form.opens) and _most(lines, parse)
+        return begun and any(map(form.sure, _inners(lines, parse)))
 
     return Wrapper(
         form.name,
@@ -97,7 +106,7 @@ def _json(form: jsonforms.JsonForm) -> Wrapper:
 
 def _text(form: textforms.TextForm) -> Wrapper:
     def tells(head: Head, _: Names) -> bool:
-        return _most(head.lines, form.parse) and _some_sure(head.lines, form)
+        return _most(head.lines, form.parse) and _shown(head.lines, form)
 
     return Wrapper(
         form.name,
@@ -108,11 +117,21 @@ def _text(form: textforms.TextForm) -> Wrapper:
     )
 
 
-def _some_sure(lines: Sequence[bytes], form: textforms.TextForm) -> bool:
-    if form.sure is None:
-        return True
-    found = (inner for line in lines if (inner := form.parse(line)) is not None)
-    return any(form.sure.match(inner.line) for inner in found)
+def _inners(lines: Sequence[bytes], parse: Parse) -> Iterator[Inner]:
+    """Yield the lines behind a wrapper."""
+    for taken in map(parse, lines):
+        if isinstance(taken, Partly):
+            taken = taken.inner
+        several = taken if isinstance(taken, Sequence) and not isinstance(taken, Inner) else [taken]
+        yield from (one for one in several if isinstance(one, Inner))
+
+
+def _shown(lines: Sequence[bytes], form: textforms.TextForm) -> bool:
+    """Say whether there are lines behind the prefix, and what the form asks of them."""
+    found = list(_inners(lines, form.parse))
+    if form.several and len({inner.stream for inner in found}) == 1:
+        return False
+    return any(form.sure is None or form.sure.match(inner.line) for inner in found)
 
 
 def _document(form: documents.DocumentForm) -> Wrapper:
@@ -170,6 +189,12 @@ _OBJECTS = (
     _objects("list", "a list of objects", objects.in_a_list, weak=True),
     _objects("spread", "objects spread over lines", objects.spread, weak=True),
 )
+_EXPORT = Wrapper(
+    "journal-export",
+    "journalctl -o export",
+    lambda head, _: journalexport.told(head.data),
+    lambda _: journalexport.Exported(),
+)
 _DELIMITED = Wrapper(
     "delimited",
     "a table with another delimiter",
@@ -178,11 +203,15 @@ _DELIMITED = Wrapper(
     weak=True,
 )
 WRAPPERS: tuple[Wrapper, ...] = (
-    *map(_document, documents.FORMS),
-    *map(_json, jsonforms.FORMS),
-    *map(_text, textforms.FORMS),
+    *map(_document, (*documents.FORMS, *answers.FORMS)),
+    *map(_json, (*jsonforms.FORMS, otellogs.FORM)),
+    _EXPORT,
+    *map(_text, (*podtext.PREFIXED, *syslogtext.FORMS, *storetext.FORMS)),
+    *map(_text, (*podtext.BESIDE_OTHERS, *syslogtext.BESIDE_OTHERS, *storetext.BESIDE_OTHERS)),
+    *map(_text, launchers.FORMS),
     *map(_table, tables.FORMS),
     *_OBJECTS,
+    _json(shipped.FORM),
     _DELIMITED,
     _LOGFMT,
     COLOUR,

@@ -7,8 +7,10 @@ from typing import Any
 
 _NAMES = (
     *("pod", "pod_name", "podName", "PodName", "k8s_pod_name", "kubernetes_pod_name"),
+    *("k8s.pod.name", "kubernetes.pod.name", "kubernetes.pod_name"),
+    *("logStreamName", "@logStream"),
     *("instance", "container", "container_name", "containerName", "ContainerName"),
-    *("host", "hostname", "_HOSTNAME", "node_name", "nodeName", "node"),
+    *("host", "hostname", "host.name", "_HOSTNAME", "node_name", "nodeName", "node"),
 )
 
 

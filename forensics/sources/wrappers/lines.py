@@ -9,7 +9,7 @@ from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.wrappers.inner import PART, Inner, Inners, Partly, Whole
 
-Taken = Inner | Partly | Sequence[Inner] | str | None
+Taken = Inner | Partly | Sequence[Inner | None] | str | None
 Parse = Callable[[bytes], Taken]
 """A record to what it holds, to the kind of record that holds nothing, or None: it is none."""
 AtOnce = Callable[[Block], Whole | None]
@@ -75,7 +75,10 @@ class LineByLine:
             for inner in taken:
                 # Several lines of one record: numbers must tell them apart.
                 self._entries += 1
-                self._inner(inner, self._entries, found)
+                if inner is None:
+                    found.refuse(self._entries, f"entry of {self._title} without a line")
+                else:
+                    self._inner(inner, self._entries, found)
 
     def _inner(self, inner: Inner, number: int, found: Inners) -> None:
         key = (inner.stream, inner.source)

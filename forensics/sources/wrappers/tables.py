@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.inner import Inner, Inners
-from forensics.sources.wrappers.jsonforms import nanoseconds, seconds
+from forensics.sources.wrappers.jsonforms import nanoseconds
 from forensics.sources.wrappers.rows import QuotedRows
+from forensics.sources.wrappers.shipped import moment
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,13 @@ class TableForm:
     line: tuple[str, ...]
     at: tuple[str, ...]
     nanoseconds: bool = False
+    only: frozenset[str] = frozenset()
+    """All names that its header may have, where other tables have such columns too."""
 
     def tells(self, header: list[str]) -> bool:
         """Say whether a header is that of this table."""
+        if self.only and not self.only.issuperset(header):
+            return False
         return not set(self.line).isdisjoint(header) and not set(self.at).isdisjoint(header)
 
 
@@ -37,6 +42,27 @@ FORMS = (
         "Azure Container Insights (CSV)",
         ("LogMessage", "LogEntry"),
         ("TimeGenerated", "TimeGenerated [UTC]"),
+    ),
+    TableForm(
+        "cloudwatch-csv",
+        "a CloudWatch export (CSV)",
+        ("@message", "message"),
+        ("@timestamp", "timestamp"),
+        only=frozenset(
+            [
+                "timestamp",
+                "message",
+                "logStreamName",
+                "ingestionTime",
+                "eventId",
+                "@timestamp",
+                "@message",
+                "@logStream",
+                "@log",
+                "@ptr",
+                "@ingestionTime",
+            ]
+        ),
     ),
     TableForm(
         "elastic-csv",
@@ -75,7 +101,5 @@ class Table(QuotedRows):
         if not line:
             found.refuse(self._begun, f"row of {self._form.title} without a line")
             return
-        moment = seconds(at)
-        if self._form.nanoseconds:
-            moment = nanoseconds(at)
-        found.add(Inner(line.encode(), moment, labels.stream(row)), self._begun)
+        written = nanoseconds(at) if self._form.nanoseconds else moment(at)
+        found.add(Inner(line.encode(), written, labels.stream(row)), self._begun)

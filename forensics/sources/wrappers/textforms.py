@@ -1,4 +1,4 @@
-"""Wrappers that are text: what a container runtime or a tool puts before each line."""
+"""Wrappers that are text: a prefix before each line, and how it is taken off."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from forensics.sources.colours import RAW
 from forensics.sources.textlines import frame
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.atonce import joined, numbered
-from forensics.sources.wrappers.inner import Inner, Whole
+from forensics.sources.wrappers.inner import At, Inner, Whole
+from forensics.sources.wrappers.jsonforms import seconds
 
-_MOMENT = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
-_AT = rb"(?P<at>" + _MOMENT + rb")"
-_IDENT = rb"[\w./@-]{1,80}(?:\[\d+\])?"
+ASIDE = "line in which a tool speaks of itself"
+MOMENT = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+AT = rb"(?P<at>" + MOMENT + rb")"
+LEVEL = rb"(?i:debug|info|warn|warning|error|critical|fatal|trace)[: ]"
+"""No name of a host, of a pod or of a stream: loggers write it behind a time as well."""
+IDENT = rb"[\w./@-]{1,80}(?:\[\d+\])?"
 
 
 @dataclass(frozen=True)
@@ -32,16 +36,21 @@ class TextForm:
     weak: bool = False
     sure: re.Pattern[bytes] | None = None
     """What some lines must have behind the prefix, where programs write such a prefix too."""
+    several: bool = False
+    """Whether it is told only where lines of two at least stand together."""
+    aside: re.Pattern[bytes] | None = None
+    """What the tool says of itself, in lines of its own."""
 
-    def parse(self, line: bytes) -> Inner | None:
+    def parse(self, line: bytes) -> Inner | str | None:
         """Return what a line holds behind the prefix; None if it has none."""
         match = self.pattern.fullmatch(line)
         if match is None:
-            return None
+            said = self.aside is not None and self.aside.fullmatch(line) is not None
+            return ASIDE if said else None
         seen = match.groupdict()
         return Inner(
             seen["line"] or b"",
-            _text(seen.get("first") or seen.get("at")) or None,
+            _at(seen),
             _stream(seen),
             seen.get("tag") == b"P",
             _text(seen.get("source")),
@@ -83,78 +92,43 @@ def _stream(seen: dict[str, bytes | None]) -> str:
     return _text(seen.get("stream"))
 
 
+def _at(seen: dict[str, bytes | None]) -> At:
+    if seen.get("epoch"):
+        return seconds(_text(seen["epoch"]))
+    return _text(seen.get("first") or seen.get("at")) or None
+
+
 def _text(value: bytes | None) -> str:
     return (value or b"").decode("utf-8", "replace")
 
 
-def _form(
+def form(
     name: str,
     title: str,
     pattern: bytes,
     *,
     weak: bool = False,
     sure: re.Pattern[bytes] | None = None,
+    several: bool = False,
+    aside: bytes | None = None,
 ) -> TextForm:
-    return TextForm(name, title, re.compile(pattern, re.DOTALL), weak, sure)
+    """Return the form whose lines match a pattern, with the groups that :class:`TextForm` reads.
+
+    They are ``line``, ``stream``, ``labels``, ``source``, ``tag``, and a time: ``first`` or
+    ``at``, RFC 3339, or ``epoch``, seconds.
+    """
+    noted = None if aside is None else re.compile(aside)
+    return TextForm(name, title, re.compile(pattern, re.DOTALL), weak, sure, several, noted)
 
 
-_STAMPED = re.compile(
+STAMPED = re.compile(
     rb"(?:" + RAW.encode() + rb")*(?:\([^()]{1,80}\) ?)*"
     rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z]{4,8} \d\d-\d\d \d\d:|\[[0-9a-f-]{36}\]|\{\""
     rb"|<\d{1,3}>|\[pod/|[a-z0-9][\w.-]*\s+\| )"
 )
 """What engines begin a line with: a stamp of their own, or a record; and other prefixes."""
-_OWN_AT = (
-    rb"(?:" + _AT + rb" (?!(?:stdout|stderr) [PF](?:[: ]|$)|\{\w+=|"
+OWN_AT = (
+    rb"(?:" + AT + rb" (?!(?:stdout|stderr) [PF](?:[: ]|$)|\{\w+=|"
     rb"[\w.-]+ [\w./@-]{1,80}\[\d+\]: ))?"
 )
 """A moment of this prefix: one that another prefix begins with is left to that."""
-
-
-FORMS = (
-    _form(
-        "cri",
-        "Kubernetes (CRI)",
-        _AT + rb" (?P<source>stdout|stderr) (?P<tag>[PF])(?::\S*)?(?: (?P<line>.*))?",
-    ),
-    _form(
-        "kubectl",
-        "kubectl logs --prefix",
-        rb"(?:(?P<first>"
-        + _MOMENT
-        + rb") )?\[pod/(?P<stream>[^/\]\s]+)/[^\]\s]+\] "
-        + _OWN_AT
-        + rb"(?P<line>.*)",
-    ),
-    _form(
-        "syslog",
-        "syslog (RFC 5424)",
-        rb"<\d{1,3}>1 " + _AT + rb" (?P<stream>\S+) \S+ \S+ \S+ (?:-|(?:\[.*?\])+) ?(?P<line>.*)",
-    ),
-    _form(
-        "syslog-old",
-        "syslog (RFC 3164)",
-        rb"(?:<\d{1,3}>)?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?P<stream>\S+) "
-        + _IDENT
-        + rb": (?P<line>.*)",
-    ),
-    _form(
-        "journal-text",
-        "journalctl -o short-iso",
-        _AT + rb" (?P<stream>[\w.-]+) [\w./@-]{1,80}\[\d+\]: (?P<line>.*)",
-    ),
-    _form("logcli", "logcli", _AT + rb" \{(?P<labels>[^{}]*)\}\s+(?P<line>.*)"),
-    _form("docker-times", "docker logs -t", _AT + rb" (?P<line>.*)", sure=_STAMPED),
-    _form(
-        "compose",
-        "docker compose logs",
-        rb"(?P<stream>[a-z0-9][\w.-]*)\s+\| " + _OWN_AT + rb"(?P<line>.*)",
-        weak=True,
-    ),
-    _form(
-        "grafana",
-        "a download of Grafana Explore",
-        rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\t(?P<line>.*)",
-        weak=True,
-    ),
-)
