@@ -13,15 +13,13 @@ from typing import Any, Final, TypeAlias
 
 from forensics.exposure import Exposure
 from forensics.report import theme
-from forensics.report.p5chart import bucket, by_length, p5_axis, single_day
+from forensics.report.p5chart import by_length, over_days, single_day
 from forensics.report.text import label
 
 Figure: TypeAlias = dict[str, Any]
 Trace: TypeAlias = dict[str, Any]
 
 _ROW_PX: Final = 26
-_WHOLE_DAY: Final[Trace] = {"xperiod": theme.DAY_MS, "xperiodalignment": "middle"}
-_DASHES: Final = ("solid", "dash", "dashdot", "longdash")
 
 
 def _distinct(values: Iterable[str]) -> list[str]:
@@ -80,7 +78,7 @@ def days(exposure: Exposure) -> Figure | None:
             "y": [getattr(day, style.tier) for day in rows],
             "marker": {"color": style.colour, "line": {"color": "#ffffff", "width": 0.5}},
             "hovertemplate": "%{x|%Y-%m-%d} UTC: %{y:,} requests",
-            **_WHOLE_DAY,
+            **theme.WHOLE_DAY,
         }
         for style in map(theme.tier, shown)
     ]
@@ -116,7 +114,8 @@ def rejections(exposure: Exposure) -> Figure | None:
             "textposition": "none",
             "marker": {
                 "color": colour,
-                "line": {"color": "#ffffff", "width": 0.5},
+                # Edges would hide blocks of few requests where a day has hundreds.
+                "line": {"width": 0},
                 "pattern": {
                     "shape": shape,
                     "bgcolor": colour,
@@ -125,7 +124,7 @@ def rejections(exposure: Exposure) -> Figure | None:
                 },
             },
             "hovertemplate": "%{x|%Y-%m-%d} UTC, %{text}: %{y:,} requests",
-            **_WHOLE_DAY,
+            **theme.WHOLE_DAY,
         }
         for field, name, colour, shape in _OUTCOMES
     ]
@@ -223,33 +222,4 @@ def prefill(exposure: Exposure) -> Figure | None:
     rows = exposure.prefill_times
     if not rows:
         return None
-    if single_day(rows):
-        return by_length(rows)
-    buckets = list(dict.fromkeys(sorted((r.low_tokens, r.high_tokens) for r in rows)))
-    lines = []
-    for place, bounds in enumerate(buckets):
-        mine = [row for row in rows if (row.low_tokens, row.high_tokens) == bounds]
-        long = any(row.long_context for row in mine)
-        grey = 190 - 90 * place // len(buckets)
-        lines.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": bucket(mine[0]),
-                "x": [row.day for row in mine],
-                "y": [row.p5_ms if row.p5_ms > 0 else None for row in mine],
-                "text": [f"{row.requests:,}" for row in mine],
-                "line": {
-                    "color": theme.LIMIT if long else f"rgb({grey},{grey},{grey})",
-                    "width": 2.5 if long else 1,
-                    "dash": _DASHES[place % len(_DASHES)] if long else "solid",
-                },
-                "marker": {"symbol": "star" if long else "circle", "size": 9 if long else 4},
-                "hovertemplate": "%{x|%Y-%m-%d} UTC: p5 %{y:,.1f} ms of %{text} requests",
-                **_WHOLE_DAY,
-            }
-        )
-    # The longest prompts first, in the legend and thus also in reading order.
-    legend = theme.layout(0)["legend"] | {"traceorder": "reversed"}
-    layout = theme.layout(420, legend=legend, xaxis=theme.days_axis(), yaxis=p5_axis())
-    return {"data": lines, "layout": layout}
+    return by_length(rows) if single_day(rows) else over_days(rows)

@@ -22,6 +22,8 @@ class Column:
     title: str
     field: str
     kind: str = "text"
+    below: bool = False
+    """On the page it stands under its row, over all others: beside them it would leave no room."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ FONT: Final = 'system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans
 INK: Final = "#1a1a1a"
 GRID: Final = "#dcdcdc"
 DAY_MS: Final = 86_400_000
+WHOLE_DAY: Final = {"xperiod": DAY_MS, "xperiodalignment": "middle"}
+"""Puts what is of a day into the middle of it."""
 
 STOPPED: Final = "#0072b2"
 SERVED: Final = "#222222"

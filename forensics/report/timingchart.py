@@ -139,7 +139,7 @@ def prefill(exposure: Exposure) -> Figure | None:
     marks: Trace = {
         "type": "scatter",
         "mode": "markers",
-        "name": "alarm hours of long prompts: the lowest p5 of the day",
+        "name": "★ alarm hours: lowest p5 of the day",
         "x": [row.low_tokens if by_length else row.day for row in alarms],
         "y": [row.lowest_p5_ms for row in alarms],
         "text": [
@@ -150,7 +150,7 @@ def prefill(exposure: Exposure) -> Figure | None:
         "hovertemplate": f"{at}p5 %{{y:,.1f}} ms, alarm in %{{text}}<extra></extra>",
     }
     if not by_length:
-        marks |= {"xperiod": theme.DAY_MS, "xperiodalignment": "middle"}
+        marks |= theme.WHOLE_DAY
     return {"data": [*figure["data"], marks], "layout": figure["layout"]}
 
 

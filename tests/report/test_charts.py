@@ -108,5 +108,22 @@ def test_points_without_lengths(incident):
 
 def test_long_context_is_marked_by_more_than_colour(incident):
     lines = charts.prefill(incident)["data"]
-    marked = [line["name"] for line in lines if line["marker"]["symbol"] == "star"]
-    assert marked == ["★ 262,144 to 524,288 tokens", "★ 524,288 to 1,048,576 tokens"]
+    marked = [line for line in lines if line["marker"]["symbol"].startswith("star")]
+    assert [line["name"] for line in marked] == [
+        "★ 262,144 to 524,288 tokens",
+        "★ 524,288 to 1,048,576 tokens",
+    ]
+    for look in ("color", "dash"):
+        assert len({line["line"][look] for line in marked}) == len(marked)
+    assert len({line["marker"]["symbol"] for line in marked}) == len(marked)
+
+
+def test_one_entry_of_the_legend_stands_for_all_lines_of_shorter_prompts(incident):
+    lines = charts.prefill(incident)["data"]
+    grey = [line for line in lines if not line["name"].startswith("★")]
+    assert len(grey) > 2
+    assert {line["legendgroup"] for line in grey} == {"shorter"}
+    assert [line["name"] for line in grey if line["showlegend"]] == [
+        "shorter prompts, one line per length"
+    ]
+    assert all(line["name"] in line["hovertemplate"] for line in grey if line["x"] != [None])

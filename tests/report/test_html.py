@@ -26,8 +26,8 @@ class Page(HTMLParser):
 
     def __init__(self, page: bytes):
         super().__init__()
-        self.elements, self.scripts, self.tables = [], [], {}
-        self.text, self._cell, self._rows, self._inside = [], None, None, []
+        self.elements, self.scripts, self.tables, self.below = [], [], {}, {}
+        self.text, self._cell, self._rows, self._under, self._inside = [], None, None, None, []
         self.feed(page.decode())
         self.close()
 
@@ -38,9 +38,12 @@ class Page(HTMLParser):
             self._inside.append(tag)
             self.scripts += [(attrs.get("type"), "")] if tag == "script" else []
         if tag == "div" and "scroll" in attrs.get("class", ""):
-            self._rows = self.tables.setdefault(attrs["id"].removeprefix("table-"), [])
+            name = attrs["id"].removeprefix("table-")
+            self._rows = self.tables.setdefault(name, [])
+            self._under = self.below.setdefault(name, [])
         if tag == "tr":
-            self._rows.append([])
+            self._row = []
+            (self._under if attrs.get("class") == "under" else self._rows).append(self._row)
         if tag in {"td", "th"}:
             self._cell = []
 
@@ -48,7 +51,7 @@ class Page(HTMLParser):
         if tag in {"script", "style"}:
             self._inside.pop()
         if tag in {"td", "th"}:
-            self._rows[-1].append(" ".join("".join(self._cell).split()))
+            self._row.append(" ".join("".join(self._cell).split()))
             self._cell = None
 
     def handle_data(self, data):
@@ -253,6 +256,16 @@ def test_tables_hold_the_documents_numbers(incident, page):
     assert page.column("checklist", "Result") == [
         "✘ fail", "✘ fail", "✔ pass", "? not observable", "? not observable"
     ]  # fmt: skip
+
+
+def test_what_stands_below_a_row_is_said_with_its_title(incident, page):
+    """Beside the others it would leave them no room, or be cut off."""
+    under = [words for (words,) in page.below["epochs"]]
+    assert len(under) == len(page.tables["epochs"]) - 1
+    for words_, epoch in zip(under, incident.epochs, strict=True):
+        assert f"Settings: {(epoch.config or 'not known').replace(';', '; ')}" in words_
+    for (words_,) in page.below["clocks"]:
+        assert re.search(r"As decided: .*Note: .*Source: .*Looked up: ", words_)
 
 
 def test_every_section_has_its_table(page):
