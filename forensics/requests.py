@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import arrivals, joins, schema, skew
+from forensics import arrivals, failures, joins, schema, skew
 from forensics.attribution import places, sizes
 from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
@@ -113,7 +113,7 @@ def fold(observations: Observations) -> Requests:
     if times is not None:
         clocks = skew.measure(joined)
     tried = joins.without_earlier_tries(_without_refused_tries(_without_early_answers(joined)))
-    rows = _fold(joins.claims(tried))
+    rows = failures.attach(_fold(joins.claims(tried)), tried)
     rows = places.attach(joins.tenant_inferred(rows, joined), joined)
     rows = _attempts(_completed(_models(rows, joined)), times)
     aside = pl.concat([paired.aside, paired.beside], how="diagonal_relaxed")

@@ -45,8 +45,11 @@ CAPPED = (
 OVER_AND_FAST = flag("over_limit") & flag("too_fast")
 """Prefill would have rejected the prompt, and did not compute it."""
 
-COMPLETE = (_any("clears", "full_transfer")) | (flag("full_transfer") & ~flag("short_tail"))
-"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens."""
+COMPLETE = (_any("clears", "full_transfer") & ~flag("handoff_failed")) | (
+    flag("full_transfer") & ~flag("short_tail")
+)
+"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens; and
+counts of tokens nothing of pages that one side said had not arrived."""
 
 
 BESIDE = flag("co_resident") & ~(OVER_AND_FAST & ~CAPPED & ~flag("not_disaggregated") & ~COMPLETE)
@@ -83,6 +86,7 @@ ORDER: tuple[Rule, ...] = (
     ),
     Rule("over the limit and too fast", "probable", OVER_AND_FAST & ~CAPPED),
     Rule("traces alone", "possible", TRACED),
+    Rule("served after a failed hand-off", "possible", flag("failed_but_served")),
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),
@@ -171,7 +175,7 @@ def _doubted() -> list[pl.Expr]:
     doubt, stopped = flag("unverified_format"), flag("not_delivered")
     unsure = doubt | pl.col("in_a_gateway_hole")
     kept = {
-        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap"),
+        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap") & ~flag("handoff_failed"),
         "not_delivered": stopped & ~unsure,
         "delivery_unknown": flag("delivery_unknown") | (stopped & unsure),
     }

@@ -226,6 +226,6 @@ def test_a_routers_retry_after_a_failed_transfer_is_one_delivery(judge: Judge) -
     prefill, decode = handoff("b", 10**18 + 1, 9000, 9000, 110)
     found = judge([*broken[0], *prefill], [*broken[1], *decode])
     assert found == {
-        "a": ("ruled_out", ["not_delivered"]),
+        "a": ("ruled_out", ["handoff_failed", "not_delivered"]),
         "b": SAME,
     }

@@ -13,6 +13,7 @@ from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
 from forensics.findings.expired_transfer import EXPIRED_RELEASE, EXPIRED_TRANSFER
 from forensics.findings.foreign_marker import FOREIGN_MARKER
 from forensics.findings.full_transfer import FULL_TRANSFER
+from forensics.findings.handoff_failed import FAILED_BUT_SERVED, HANDOFF_FAILED
 from forensics.findings.hops_disagree import HOPS_DISAGREE
 from forensics.findings.joined_by_inference import JOINED_BY_INFERENCE
 from forensics.findings.kv_checksum_mismatch import KV_CHECKSUM_MISMATCH
@@ -52,8 +53,10 @@ FINDINGS: tuple[Finding, ...] = (
     DELIVERY_UNKNOWN,
     EXPIRED_RELEASE,
     EXPIRED_TRANSFER,
+    FAILED_BUT_SERVED,
     FOREIGN_MARKER,
     FULL_TRANSFER,
+    HANDOFF_FAILED,
     HOPS_DISAGREE,
     JOINED_BY_INFERENCE,
     KV_CHECKSUM_MISMATCH,

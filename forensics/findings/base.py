@@ -103,6 +103,7 @@ ATTACHED = (
     "delivery_disputed",
     "fits_state_mismatch",
     "fits_truncated",
+    "handoff_failed",
     "in_a_gateway_hole",
     "in_a_hole",
     "ran_beside_unjudged",
