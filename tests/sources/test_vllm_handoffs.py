@@ -176,9 +176,11 @@ def test_a_further_line_of_a_record_is_none(log):
     place = "(EngineCore pid=7) ERROR 02-03 04:05:06 [core.py:9]"
     fact = late("chatcmpl-CANARY").split("] ", 1)[1]
     between = f"{AT} [async_llm.py:316] Added request chatcmpl-0a."
-    seen = log(f"{place} it failed", f"{place} {fact}", between, f"{place} {fact}")
+    lines = f"{place} it failed", f"{place} more of it", f"{place} {fact}", between
+    seen = log(*lines, f"{place} {fact}")
     assert ids(seen) == ["0a"]
-    assert seen.facts.ignored == {"other line": 1, "further line of a record": 2}
+    assert seen.facts.ignored == {"other line": 2}
+    assert [one.line for one in seen.facts.unread] == [3, 5]
 
 
 @pytest.mark.parametrize("left", [2, 9, 20])

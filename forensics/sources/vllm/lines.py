@@ -56,7 +56,8 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
         context: the file that they stand in.
         parsed: where to add.
     """
-    rows = _without(_told(rows), lambda told: doubt.continued(told, _CUT_OFF), parsed)
+    rows = _placed(_told(rows), parsed)
+    rows = _without(rows, lambda told: doubt.continued(told, _CUT_OFF), parsed)
     opened = sorted(line for at in _CONTENT for line in _message(at, rows, context, parsed))
     rows = rows.filter(~pl.col("message").is_in(_CONTENT).fill_null(value=False))
     if opened:
@@ -80,6 +81,25 @@ def _told(rows: pl.DataFrame) -> pl.DataFrame:
         rows = rows.with_columns(message=number)
     bare = pl.col("message").is_in(_BARE)
     return rows.with_columns(message=pl.when(pl.col("known") | bare).then("message"))
+
+
+_TAKEN = [at for at, message in enumerate(MESSAGES) if message.build is not None]
+_OF_FRONT = [at for at, message in enumerate(MESSAGES) if message.front]
+_DOUBTED = "message at the place and time of another one: a record, or text of that one"
+
+
+def _placed(rows: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
+    """Leave out messages that can be read and may be a part of a record above: neither is known.
+
+    What stands at a place that prints no such message is text of that record.
+    """
+    own = pl.col("message").is_in(_TAKEN) & ~_QUOTES.fill_null(value=False)
+    own &= ~pl.col("front") | pl.col("message").is_in(_OF_FRONT)
+    doubted = doubt.continued(rows, _CUT_OFF) & rows.select(own.fill_null(value=False)).to_series()
+    if not doubted.any():
+        return rows
+    parsed.unread += [Unread(line, None, _DOUBTED) for line in rows.filter(doubted)["line"]]
+    return rows.filter(~doubted)
 
 
 def _without(
