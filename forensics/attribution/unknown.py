@@ -16,6 +16,7 @@ from forensics.attribution.ranks import alike
 from forensics.capacity import server_of
 from forensics.columns import ensure
 from forensics.roles import NAMED_PREFILL
+from forensics.sources.detect import BLANK, EMPTY
 from forensics.sources.reading import FileFacts
 
 _DECODE = re.compile(r"(?i)(?:^|[^a-z])(?:decode|gen|generation)(?:[^a-z]|$)")
@@ -35,7 +36,7 @@ def ranks(files: list[FileFacts], observed: pl.DataFrame) -> Iterator[str | None
         files: all that were read.
         observed: their records.
     """
-    strange = [facts for facts in files if facts.unread and not facts.recognised]
+    strange = [facts for facts in files if _held_something(facts) and not facts.recognised]
     if not strange:
         return
     nodes = ensure(observed, ["decode_node", "prefill_node"])
@@ -49,6 +50,10 @@ def ranks(files: list[FileFacts], observed: pl.DataFrame) -> Iterator[str | None
         yield from own
         if not own and _of_any(facts, before):
             yield None
+
+
+def _held_something(facts: FileFacts) -> bool:
+    return any(unread.reason not in (EMPTY, BLANK) for unread in facts.unread)
 
 
 def _of_any(facts: FileFacts, before: set[str]) -> bool:

@@ -19,6 +19,9 @@ from forensics.sources.wrappers.stack import Stack
 _HEAD_LINES = 200
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
+EMPTY, BLANK = "empty file", "no record: only blank lines"
+"""Why there is nothing in a file that could be lost."""
+
 
 def _is_pickle(head: bytes) -> bool:
     """Tell a pickle of protocol 2 or later, as engines dump requests on a crash."""
@@ -63,7 +66,7 @@ def detect(
             stack.peel(plain.names(incident), stream)
         return Detected(stack, by_name(stated, incident), f"stated{stack.titles}", stated=True)
     if not opened.magic:
-        return Detected(stack, None, "empty file")
+        return Detected(stack, None, EMPTY)
     found = unwrapped(stack, incident, stream)
     return _behind(stack, incident, stream) or found if found.shape else found
 
@@ -116,7 +119,7 @@ def tell(stack: Stack, incident: Incident) -> Detected:
                 sure = "certain: " if told.certain else "likely: "
                 return Detected(stack, told, f"{sure}{reason}{stack.titles}")
     if not head.strip():
-        return Detected(stack, None, "no record: only blank lines")
+        return Detected(stack, None, BLANK)
     if b"\0" in head:
         return Detected(stack, None, "binary file of no known format")
     return Detected(stack, None, "no known format", shape(head))

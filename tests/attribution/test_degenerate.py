@@ -267,6 +267,7 @@ def test_a_log_in_no_known_form_may_be_of_anybody_on_the_ranks_it_is_named_for(
     (tmp_path / "more.ndjson").write_text(json.dumps(elsewhere) + "\n")
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_bytes(b"\x00\xff CANARY \x01\n" * 50)
+    (tmp_path / "empty.log").touch()
     case = forensics.read_logs(tmp_path)
     assert ("records_lost" in found(case)[0]) is lost
     assert best(case).get("of-e") == ("not_assessable" if lost else None)
