@@ -24,7 +24,7 @@ from forensics import (
 )
 from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
-from forensics.attribution import hopclocks, starts
+from forensics.attribution import hopclocks, startlines, starts
 from forensics.attribution.stage import Attribution
 from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
@@ -139,7 +139,7 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     timed = hopclocks.attach(timed, folded.observations, clock_pairs)
     of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest, incident)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
-    told = starts.logged(reading.capacity, clocks)
+    told = startlines.read(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told)
     earlier = starts.of_side(limited, "prefill", capacities.epochs, told)
     limited = starts.attach(limited, begun, earlier)

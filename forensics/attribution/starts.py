@@ -7,35 +7,28 @@ shows nothing of what ran before: a record of a request must be older, or the fi
 so much later that it is no chance. Names are told in many ways,
 and what an engine resolves is told in other settings, so that these show nothing: such a record may
 be of a start all the same, unless a request held pages across it. A start that a request outlived
-was none.
+was none. Where what is told may be of one start or of two, one looks back to the earlier: whoever
+ran since is possible, and nobody is certain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
-from forensics import schema
-from forensics.attribution import moments, places
+from forensics.attribution import earliest, moments, places
 from forensics.attribution.anywhere import START_OFF
-from forensics.attribution.holds import Ints
-from forensics.attribution.ranks import beside
+from forensics.attribution.earliest import Earliest
 from forensics.attribution.refusals import at_the_door
 from forensics.attribution.running import Told
-from forensics.attribution.silences import LOADING, SHORTEST
+from forensics.attribution.startlines import StartLines
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
-from forensics.clock import Clocks
 from forensics.columns import ensure
 from forensics.limits import epoch_nodes
 
-_STARTING = ("start", "ready", "server_pool", "rank_pool")
 TOLERANCE = START_OFF
-ENOUGH = 5
-"""Requests in as much time after a stretch without any that make it no chance that it is empty."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +37,6 @@ class Start:
 
     at: int
     logged: bool
-
-
-def logged(facts: list[pl.DataFrame], clocks: Clocks) -> set[tuple[str, int]]:
-    """Return server and moment of what engines say as they start.
-
-    Args:
-        facts: capacity facts as they were read.
-        clocks: zone of each node's wall clock.
-    """
-    wanted = {
-        **schema.dtypes((*schema.CAPACITY_COLUMNS, schema.CAPACITY_EVENT)),
-        **schema.ORIGIN,
-    }
-    frame = pl.concat([pl.DataFrame(schema=wanted), *facts], how="diagonal_relaxed")
-    frame = clocks.resolve(frame.filter(pl.col("event").is_in(_STARTING)), ["effective_at"])
-    found = frame.select("source_node", "effective_at").drop_nulls().unique()
-    return {(server_of(server), at) for server, at in found.iter_rows()}
 
 
 @dataclass(frozen=True)
@@ -76,27 +52,25 @@ class Starts:
     unsure: dict[str, list[int]]
 
 
-def of_side(
-    requests: pl.DataFrame, side: str, epochs: pl.DataFrame, told: set[tuple[str, int]]
-) -> Starts:
+def of_side(requests: pl.DataFrame, side: str, epochs: pl.DataFrame, told: StartLines) -> Starts:
     """Return the starts of the ranks of one side.
 
     Args:
         requests: with ``received_at`` and what decode logged.
         side: ``decode`` or ``prefill``.
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
-        told: see :func:`logged`.
+        told: of :func:`forensics.attribution.startlines.read`.
     """
     every_rank = _ran(requests, side)
     ran = every_rank.drop_nulls("node").sort("node")
-    begun, came = _begun(every_rank), np.sort(every_rank["began"].drop_nulls().to_numpy())
+    begun, came = earliest.by_rank(every_rank), earliest.moments(every_rank)
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
     starts = Starts(side, {}, {}, {})
     for (rank,), rows in ran.group_by("node", maintain_order=True):
         node = str(rank)
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
-        shown = _Shown(begun.get(node), came[came > BEGINNING])
+        shown = Earliest(begun.get(node), came)
         every, maybe = _sorted_out(own, server_of(node), shown, told)
         held = rows.select("taken", "ended").drop_nulls()
         over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}
@@ -104,19 +78,6 @@ def of_side(
         starts.outlived[node] = sorted(over.difference(maybe))
         starts.unsure[node] = [at for at in maybe if at not in over]
     return starts
-
-
-def _begun(ran: pl.DataFrame) -> dict[str, int]:
-    """Return when the first request began that may have run on each rank, by its name.
-
-    One of which no log names the rank may have run on any, unless it was refused at the door.
-    """
-    nowhere = ran.filter(pl.col("node").is_null() & pl.col("may_have_run"))["began"]
-    rows = beside(ran["node"]).join(ran.select("node", "began"), on="node")
-    first = rows.group_by("rank").agg(
-        pl.min_horizontal(pl.col("began").min(), pl.lit(nowhere.min(), dtype=pl.Int64))
-    )
-    return dict(first.drop_nulls().iter_rows())
 
 
 def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
@@ -171,33 +132,15 @@ def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
     )
 
 
-@dataclass(frozen=True)
-class _Shown:
-    """When the ``first`` request may have run on a rank, and when all ``came``, sorted."""
-
-    first: int | None
-    came: Ints
-
-    def nothing_before(self, at: int) -> bool:
-        """Say whether nothing can have run on the rank before, of which a log would tell."""
-        if self.first is not None and at > self.first + TOLERANCE:
-            return False
-        if not len(self.came) or self.came[0] < at - TOLERANCE:
-            return True
-        apart = int(self.came[0]) - at
-        soon = np.searchsorted(self.came, self.came[0] + apart, side="right")
-        return apart >= LOADING or (apart >= SHORTEST and int(soon) >= ENOUGH)
-
-
 def _sorted_out(
-    own: pl.DataFrame, server: str, shown: _Shown, told: Iterable[tuple[str, int]]
+    own: pl.DataFrame, server: str, shown: Earliest, told: StartLines
 ) -> tuple[list[Start], list[int]]:
     """Return the records that are of a start, and the moments of those that may be of one."""
     starts, maybe = list[Start](), list[int]()
     known: Told | None = None
     for row in own.iter_rows(named=True):
         at, told_now = int(row["effective_at"]), Told.of(row)
-        logged = (server, at) in told
+        logged = told.shows(server, at, first=known is None)
         early = known is None and shown.nothing_before(at)
         if logged or early or (known is not None and known.contradicts(told_now)):
             known = told_now
@@ -205,7 +148,9 @@ def _sorted_out(
         else:
             maybe += [at] if known is not None else []
             known = told_now if known is None else known.with_more(told_now)
-    return starts, maybe
+    apart = {*told.apart.get(server, ())}.difference(one.at for one in starts)
+    starts += [Start(at, logged=True) for at in apart]
+    return sorted(starts, key=lambda one: one.at), maybe
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:

@@ -1,6 +1,7 @@
 """How far back one has to look: a start counts only where it is known to be one."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,61 @@ def test_logs_that_begin_with_a_snapshot_show_no_start(tmp_path, first, older, s
     logs.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (stay,) = forensics.read_logs(logs).analysis.attribution.stays
     assert ("no_start" not in stay.reasons) is shown
+
+
+def engine(*lines: tuple[str, str]) -> str:
+    """Lines of an engine's log as it starts."""
+    said = {
+        "start": "server_args=ServerArgs(page_size=64, disaggregation_mode='decode')",
+        "pool": "KV Cache is allocated. #tokens: 6400, K size: 0.1 GB, V size: 0.1 GB",
+        "ready": "The server is fired up and ready to roll!",
+    }
+    return "".join(f"[2026-09-01 {at}] {said[kind]}\n" for at, kind in lines)
+
+
+FIRST = [("00:00:00", "start"), ("00:00:30", "pool"), ("00:01:00", "ready")]
+AGAIN = [("02:00:00", "start"), ("02:00:30", "pool"), ("02:01:00", "ready")]
+SAID = {
+    "a start as the first": ([*FIRST, *AGAIN], ["new"], False),
+    "a start line that nothing follows": ([*FIRST, *AGAIN[:1]], ["new", "old"], True),
+    "start lines alone": ([FIRST[0], AGAIN[0]], ["new"], False),
+    "ready again": ([*FIRST, *AGAIN[2:]], ["new", "old"], True),
+    "a pool again": ([*FIRST, AGAIN[1]], ["new", "old"], True),
+    "all but the start line": ([*FIRST, *AGAIN[1:]], ["new"], False),
+    "a start that was never ready": ([*FIRST, *AGAIN[:2]], ["new", "old"], True),
+}
+
+
+@pytest.mark.parametrize(("lines", "listed", "unsure"), SAID.values(), ids=SAID)
+def test_of_what_may_be_one_start_or_two_the_earlier_counts(tmp_path, lines, listed, unsure):
+    (tmp_path / "d1.log").write_text(engine(*lines))
+    rows = "".join(json.dumps(row) + "\n" for row in (OLD, NEW, READER))
+    (tmp_path / "rows.ndjson").write_text(rows)
+    (tmp_path / "i.toml").write_text('[logs]\ntimezone = "UTC"\n')
+    case = forensics.read_logs(
+        tmp_path / "d1.log", tmp_path / "rows.ndjson", incident=tmp_path / "i.toml"
+    )
+    assert sorted(case.sources.polars()["source_tenant_id"]) == listed
+    (stay,) = case.analysis.attribution.stays
+    assert ("start_unsure" in stay.reasons) is unsure
+
+
+@pytest.mark.parametrize(
+    ("began", "listed"),
+    [("02:00:00", ["new"]), ("00:00:01", ["new", "old"])],
+    ids=["later", "then"],
+)
+def test_a_process_that_says_when_it_began_shows_a_start(tmp_path, began, listed):
+    """The log has a start of two hours before, and of this one nothing."""
+    (tmp_path / "logs").mkdir()
+    at = datetime.fromisoformat(f"{DAY}{began}+00:00").timestamp()
+    info = {"max_total_num_tokens": 6_400, "max_req_input_len": 6_394, "page_size": 64}
+    info |= {"internal_states": [{}], "startup_time": at, "disaggregation_mode": "decode"}
+    (tmp_path / "logs" / "server_info.json").write_text(json.dumps(info))
+    (tmp_path / "logs" / "server.log").write_text(engine(*FIRST))
+    rows = "".join(json.dumps(row | {"decode_node": "logs"}) + "\n" for row in (OLD, NEW, READER))
+    (tmp_path / "rows.ndjson").write_text(rows)
+    (tmp_path / "i.toml").write_text('[logs]\ntimezone = "UTC"\n')
+    logs = (tmp_path / "logs", tmp_path / "rows.ndjson")
+    case = forensics.read_logs(*logs, incident=tmp_path / "i.toml")
+    assert sorted(case.sources.polars()["source_tenant_id"]) == listed
