@@ -32,16 +32,19 @@ _SETTINGS: Final[Mapping[str, Any]] = {
     "classes": "display compact nowrap",
     "style": "table-layout:auto;width:auto;margin:0",
     # What is read is wrapped; ids, names and numbers are not.
-    "css": "td.forensics-prose { white-space: normal !important; min-width: 40em; }",
+    "css": "td.forensics-prose { white-space: normal !important; min-width: 40em; }"
+    " td.forensics-codes { white-space: normal !important; min-width: 18em; }",
 }
+_CODES: Final = ("reasons", "missing")
+"""Lists of codes, which are wrapped between two of them."""
 _FIRST: Final = (
     "tier",
-    "received_at",
+    "reasons",
     "tenant_id",
+    "received_at",
     "prompt_tokens",
     "input_limit_tokens",
     "completion_tokens",
-    "reasons",
     "missing",
     "request_id",
 )
@@ -72,15 +75,17 @@ class Shown:
         return _WIDE.format(caption=html.escape(self.caption), made=made)
 
     def _columns(self) -> list[dict[str, Any]]:
-        """Return how each column is set: all to the left, and those of prose wrapped."""
+        """Return how each column is set: all to the left, those of prose and codes wrapped."""
+        names = self.frame.columns
         text = [name for name, kind in self.frame.schema.items() if kind == pl.String]
         longest = self.frame.select(pl.col(text).str.len_chars().max()).row(0) if text else ()
-        prose = {name for name, most in zip(text, longest, strict=True) if (most or 0) > _LONG}
-        wide = [at for at, name in enumerate(self.frame.columns) if name in prose]
+        long = {name for name, most in zip(text, longest, strict=True) if (most or 0) > _LONG}
+        codes = [names.index(name) for name in text if name in _CODES]
+        prose = [names.index(name) for name in names if name in long - set(_CODES)]
+        kinds = (("forensics-codes", codes), ("forensics-prose", prose))
         every = {"targets": "_all", "className": "dt-left"}
-        return (
-            [{"targets": wide, "className": "dt-left forensics-prose"}, every] if wide else [every]
-        )
+        set_apart = [{"targets": at, "className": f"dt-left {name}"} for name, at in kinds if at]
+        return [*set_apart, every]
 
 
 def table(
@@ -141,6 +146,8 @@ def _readable(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _column(column: pl.Series) -> pl.Series:
     name, kind = visible(column.name), column.dtype
+    if column.name in _CODES and kind == pl.String:
+        column = column.str.replace_all(";", "; ", literal=True)
     if kind.is_numeric():
         return (column.round(_DECIMALS) if kind.is_float() else column).alias(name)
     return pl.Series(name, [_cell(value) for value in _plain(column)], dtype=pl.String)

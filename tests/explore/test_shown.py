@@ -87,9 +87,21 @@ def test_rows_of_the_document_are_shown(case):
 
 def test_of_judged_requests_the_verdict_comes_first_and_nothing_is_left_out(case):
     whole, shown = case.affected.polars(), explore.table(case.affected).frame
-    assert shown.columns[:3] == ["tier", "received_at", "tenant_id"]
+    assert shown.columns[:3] == ["tier", "reasons", "tenant_id"]
     assert sorted(shown.columns) == sorted(whole.columns)
     assert explore.table(case.tenants).frame.columns == case.tenants.polars().columns
+
+
+def test_codes_are_wrapped_between_two_of_them(case):
+    """In one line they would push what follows out of sight."""
+    shown = explore.table(case.affected)
+    several = [codes for codes in shown.frame["reasons"] if "; " in codes]
+    assert several
+    assert not any(re.search(r";\S", codes) for codes in several)
+    at = shown.frame.columns.index("reasons")
+    (codes,) = (one for one in shown._columns() if "forensics-codes" in one["className"])
+    assert at in codes["targets"]
+    assert "td.forensics-codes { white-space: normal" in shown._repr_html_()
 
 
 def test_a_sentence_is_a_paragraph_that_is_no_markup():
