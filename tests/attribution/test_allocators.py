@@ -9,7 +9,7 @@ import pytest
 from forensics import schema
 from forensics.attribution.allocators import ALLOCATORS, expected, fifo, lifo, named, sorted_sweep
 from forensics.attribution.allocators.base import NOBODY, Found, Reads
-from forensics.attribution.orders import GROW, RELEASE, RESERVE, Order
+from forensics.attribution.events import GROW, RELEASE, RESERVE, Order
 from forensics.incident import DeclaredCapacity
 from forensics.lab.pages import PagePool
 

@@ -9,8 +9,9 @@ import pytest
 
 import forensics
 from forensics.attribution import usage
+from forensics.attribution.events import RELEASE, RESERVE
 from forensics.attribution.holds import Holds
-from forensics.attribution.orders import RELEASE, RESERVE, Orders
+from forensics.attribution.orders import Orders
 from forensics.attribution.stay import Stay
 from forensics.clock import Clocks
 from tests.attribution import made

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from forensics.attribution.events import Order
 from forensics.attribution.holds import Ints
-from forensics.attribution.orders import Order
 
 NOBODY = -1
 """Writer of a page that was not written since the start."""

@@ -13,8 +13,8 @@ from itertools import pairwise
 import numpy as np
 
 from forensics.attribution.allocators.base import NOBODY, Found, Reads
+from forensics.attribution.events import Order
 from forensics.attribution.holds import Ints
-from forensics.attribution.orders import Order
 
 
 @dataclass(frozen=True)

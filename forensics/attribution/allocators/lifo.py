@@ -5,7 +5,7 @@ from __future__ import annotations
 from forensics.attribution.allocators import stepwise
 from forensics.attribution.allocators.base import Found, Reads
 from forensics.attribution.allocators.stepwise import Free, Interval
-from forensics.attribution.orders import Order
+from forensics.attribution.events import Order
 
 NAME = "lifo"
 MEANING = "pages that were freed last are taken first"

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from forensics.attribution.allocators.base import NOBODY, Found, Part, Reads, found
 from forensics.attribution.allocators.lanes import Lanes, ragged
+from forensics.attribution.events import RESERVE, Order
 from forensics.attribution.holds import Ints
-from forensics.attribution.orders import RESERVE, Order
 
 NAME = "sorted-sweep"
 MEANING = "lowest page first; freed pages are sorted in when the free list runs short"

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from forensics.attribution.allocators.base import NOBODY, Found, Reads, found
-from forensics.attribution.orders import RELEASE, RESERVE, Order
+from forensics.attribution.events import RELEASE, RESERVE, Order
 
 Interval = tuple[int, int, int]
 """Coordinate of the first page, number of pages, last writer."""
