@@ -153,15 +153,19 @@ def node_logs(tmp_path: Path) -> Callable[..., forensics.Case]:
 
 
 @cache
-def _chromium_path() -> str | None:
-    """A Chromium that starts; some systems install a stub that only points to a store."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+def _starts(*names: str) -> str | None:
+    """The first of these that starts; some systems install a stub that only points to a store."""
+    for name in names:
         path = shutil.which(name)
         if path:
             version = subprocess.run([path, "--version"], capture_output=True, check=False)
             if version.returncode == 0:
                 return path
     return None
+
+
+def _chromium_path() -> str | None:
+    return _starts("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass(frozen=True)
@@ -230,3 +234,13 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Chromium:
     if path is None:
         pytest.skip("did not run: no Chromium on this machine")
     return Chromium(path, tmp_path_factory.mktemp("chromium"))
+
+
+@pytest.fixture(scope="session")
+def driven() -> tuple[str, str]:
+    """A browser and its driver, both of this machine: none is ever fetched."""
+    browser = _chromium_path()
+    driver = _starts("chromedriver", "/usr/lib/chromium-browser/chromedriver")
+    if browser is None or driver is None:
+        pytest.skip("did not run: no Chromium with its chromedriver on this machine")
+    return browser, driver

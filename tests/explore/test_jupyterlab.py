@@ -17,7 +17,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-pytestmark = [pytest.mark.long, pytest.mark.browser]
+pytestmark = pytest.mark.browser
 
 selenium = pytest.importorskip("selenium")
 from selenium import webdriver  # noqa: E402
@@ -88,10 +88,8 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
-    chrome, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chrome is None or driver is None:
-        pytest.skip("did not run: no Chromium with its chromedriver on this machine")
+def browser(driven) -> Iterator[webdriver.Chrome]:
+    chrome, driver = driven
     options = webdriver.ChromeOptions()
     options.binary_location = chrome
     for argument in (
@@ -212,6 +210,7 @@ def check_choosing(browser) -> None:
     assert line in shown
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_in_the_browser(path, lab, browser, tmp_path):
     cells = opened(browser, lab, path.name)
@@ -239,6 +238,7 @@ def test_a_notebook_runs_in_the_browser(path, lab, browser, tmp_path):
     assert (lab.folder / "out").exists()
 
 
+@pytest.mark.long
 def test_the_server_is_for_this_machine_and_for_who_has_its_token(lab):
     assert lab.server["hostname"] == "127.0.0.1"
     assert len(lab.server["token"]) >= 32
