@@ -86,6 +86,8 @@ class Format:
     """Name of the format in whose process it prints as well: into one stream, line by line."""
     line: re.Pattern[bytes] | None = None
     """What each line of text begins with that it prints into its host's stream."""
+    shared: re.Pattern[bytes] | None = None
+    """Lines that tell it where no other engine's are there: those print them as well."""
     columns: tuple[str, ...] = ()
     """Names, one of which is in the header of each table that it reads."""
     table: bool = False
@@ -192,7 +194,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "sglang",
-        "SGLang 0.4.6-0.5.23, node logs and request logs, text and JSON",
+        "SGLang 0.4.6-0.5.23, node logs and request logs, text and JSON, with LMCache in them",
         "start-up: pool, page size, context, roles, settings. Time stats and request logs: both "
         "counts of a prompt joined by bootstrap_room, tokens generated, prefill time. Rejections, "
         "failed and corrupted hand-offs, load per quarter of an hour",
@@ -216,6 +218,7 @@ FORMATS: tuple[Format, ...] = (
         VLLM_FORMS,
         keys=_keys("asctime name"),
         words=vllm_detection.WORDS,
+        shared=vllm_detection.LMCACHE,
     ),
     Format(
         "sglang-metrics",

@@ -47,4 +47,5 @@ def weighed(
 
 
 def _votes(one: Format, lines: list[bytes], incident: Incident) -> int:
-    return sum(one.sniff(line, incident) is not None for line in lines)
+    own = (line for line in lines if one.shared is None or not one.shared.match(line))
+    return sum(one.sniff(line, incident) is not None for line in own)

@@ -139,12 +139,22 @@ def test_two_lines_in_one_are_two(read):
         assert [one.line for one in seen.unread] == [2, 2]
 
 
-def test_lines_of_a_cache_in_the_log_of_another_engine_are_unreadable(read):
+def test_lines_of_a_cache_are_the_engines_own_but_for_those_of_anothers_process(read):
     own = (DATA / "sglang.log").read_bytes()
     alone = read(own, "a/node.log").facts
-    for process in ("", "(EngineCore_0 pid=7) "):
-        seen = read(own + f"{process}{LOOKUP}\n".encode(), f"b{process[:2]}/node.log").facts
-        assert len(seen.unread) == len(alone.unread) + 1
+    short = "[2026-02-03 04:00:00,200] LMCache INFO: [req_id=over-1] Retrieved 5 out of 9 required "
+    short += "tokens (from 9 total tokens)."
+    lines = f"{LOOKUP}\n{STORED}\n{short}\n{short.replace('over-1', 'None')}\n" * 40
+    seen = read(own + lines.encode(), "b/node.log")
+    assert seen.facts.format == "sglang"
+    assert seen.facts.unread == alone.unread
+    assert seen.facts.kept == alone.kept + 80
+    cached = seen.rows.filter(request_id="over-1")
+    assert set(cached["prompt_tokens"].drop_nulls()) == {60_000}
+    assert set(cached["transferred_tokens"].drop_nulls()) == {5}
+    assert "None" not in seen.rows["request_id"]
+    other = read(own + f"(EngineCore_0 pid=7) {LOOKUP}\n".encode(), "c/node.log").facts
+    assert len(other.unread) == len(alone.unread) + 1
 
 
 PRINTED = {

@@ -21,6 +21,7 @@ from forensics.sources.sglang import pieces, prefix
 from forensics.sources.sglang.message import Message, Rows
 from forensics.sources.sglang.messages import MESSAGES
 from forensics.sources.stamps import Outer
+from forensics.sources.vllm import cached
 
 _BY_LITERAL = {literal: message for message in MESSAGES for literal in message.literals}
 _LITERALS = list(_BY_LITERAL)
@@ -115,7 +116,7 @@ def parse(rows: pl.DataFrame, context: Context, parsed: Parsed, stamped: Outer) 
     if not rest.height:
         return
     unusual = ~pl.col("known") & ~pl.col("body").str.contains(r"^\s*$|^[ \t]")
-    known = rest.filter(~unusual)
+    known = _without_cache(rest.filter(~unusual), context, parsed)
     rest = rest.filter(unusual)
     if rest.height:
         rest = _begun(stamped(prefix.split_unusual(rest, context.node)), context, parsed)
@@ -161,14 +162,23 @@ def _others(rows: pl.DataFrame, context: Context, parsed: Parsed) -> None:
             _take(_BY_LITERAL[str(found)], part, context, parsed)
 
 
-_SHARED = "LMCache "
-"""What prints with a prefix that looks like the engine's, in the engine's process."""
+_CACHED = pl.col("known") & pl.col("body").str.starts_with(cached.LMCACHE)
+"""Lines of a cache, which prints with the engine's prefix in the engine's process."""
 _ANY_TIME = "[2000-01-01 00:00:00,000] "
 
 
+def _without_cache(rows: pl.DataFrame, context: Context, parsed: Parsed) -> pl.DataFrame:
+    """Take the lines of a cache; return the others."""
+    theirs = rows.select(_CACHED).to_series()
+    if not theirs.any():
+        return rows
+    cached.parse(rows.filter(theirs), context, parsed)
+    return rows.filter(~theirs)
+
+
 def _shared(rows: pl.DataFrame) -> pl.DataFrame:
-    """Give lines of a cache their prefix back: they are told as those of another format."""
-    theirs = pl.col("known") & pl.col("body").str.starts_with(_SHARED)
+    """Give a cache's lines of another engine's process their prefix back: they are that one's."""
+    theirs = _CACHED
     if not rows.select(theirs.any()).item():
         return rows
     whole = pl.when(theirs).then(pl.lit(_ANY_TIME) + pl.col("body")).otherwise("body")

@@ -32,7 +32,7 @@ _RECORD = re.compile(
     rb'(?=[^\n]*"name": ?"vllm[."])',
     re.MULTILINE,
 )
-_LMCACHE = re.compile(
+LMCACHE = re.compile(
     rb"^" + _PROCESS + rb"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] LMCache [A-Z]{4,8}: ",
     re.MULTILINE,
 )
@@ -44,4 +44,4 @@ def sniff(head: bytes, _: Incident) -> str | None:
         return "line prefix of vLLM"
     if _RECORD.search(head):
         return "JSON records of vLLM"
-    return "line prefix of LMCache" if _LMCACHE.search(head) else None
+    return "line prefix of LMCache" if LMCACHE.search(head) else None

@@ -42,7 +42,9 @@ _LOADED = (
 )
 _STORED = rf"{_LEVEL}{_ID}Stored (?<stored>{COUNT}) out of total {COUNT} tokens"
 _WHOLE = (
-    pl.when(pl.col("stored").is_not_null())
+    pl.when(pl.col("rid") == "None")  # as an engine has it that tells the cache no name
+    .then(pl.lit("tokens that a cache moved for no named request"))
+    .when(pl.col("stored").is_not_null())
     .then(pl.lit("stored tokens of a cache"))
     .when(number("loaded") >= number("required"))
     .then(pl.lit("tokens that a cache loaded as required"))
