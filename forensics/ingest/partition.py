@@ -12,7 +12,13 @@ from forensics.sources.reading import Reading
 from forensics.sources.reread import renamed
 
 ROWS = 524_288
-"""Rows that are parted at a time: memory stays bounded, files do not get small."""
+"""Rows that are parted at a time at the most, wherever they go."""
+FEWEST, EACH = 65_536, 16_384
+"""Rows that are parted at a time at the least, and for each day and node that there are rows of.
+
+Those of one node are large files in small pieces: memory stays what it was for a small log. Those
+of many nodes and days are parted in larger ones, so that files do not get small.
+"""
 
 Columns = dict[str, tuple[str, ...]]
 
@@ -68,11 +74,13 @@ def _together(reading: Reading, kind: Kind) -> Iterator[list[pl.DataFrame]]:
             yield list(frames)
         return
     held: list[pl.DataFrame] = []
+    where: set[tuple[str, ...]] = set()
     for part in sorted(reading.parts):
         held.append(pl.read_parquet(part))
-        if sum(frame.height for frame in held) >= ROWS:
+        where.update(places(held[-1], kind).unique().iter_rows())
+        if sum(frame.height for frame in held) >= min(ROWS, max(FEWEST, EACH * len(where))):
             yield held
-            held = []
+            held, where = [], set()
     if held:
         yield held
 

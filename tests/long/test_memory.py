@@ -93,3 +93,34 @@ def test_what_is_no_size_is_refused(logs: Path, tmp_path: Path, size: str) -> No
     code, said, _ = watched(tmp_path, "scope", str(logs), "--memory", size)
     assert code == 2
     assert "--memory" in said
+
+
+LINE = (
+    "[2026-02-{day:02} {hour:02}:{minute:02}:00 DP0 TP0 EP0] ReqTimeStats(rid={number:032x}, "
+    "bootstrap_room={room}, input_len={tokens}, cached_input_len=0, output_len=1, attempts=0, "
+    "type=prefill): bootstrap_duration=15.00ms, queue_duration=6.56ms, forward_duration=74.17ms, "
+    "entry_time=1770000000.030, transfer_speed=0.41 GB/s, transfer_total=3.75 MB\n"
+)
+
+
+def text_log(path: Path, megabytes: int) -> Path:
+    """One server's log of a few days: a line a request."""
+    with path.open("w", encoding="ascii") as file:
+        for number in range(megabytes * 1_000_000 // len(LINE)):
+            minutes = number // 400
+            told = {"room": 5 * 10**18 + number, "tokens": 1_000 + number % 5_000}
+            told |= {"day": 1 + minutes // 1_440, "hour": minutes // 60 % 24}
+            file.write(LINE.format(number=number, minute=minutes % 60, **told))
+    return path
+
+
+def test_one_log_takes_no_more_memory_for_being_longer(tmp_path: Path) -> None:
+    """What is held of a log is what is parted at a time, whatever it has beyond that."""
+    most = []
+    for size in (30, 240):
+        log = text_log(tmp_path / f"prefill-{size}.log", size)
+        code, _, held = watched(tmp_path, "ingest", str(log), "-o", str(tmp_path / f"set-{size}"))
+        assert code == 0
+        most.append(held)
+        log.unlink()
+    assert most[1] < 1.25 * most[0], most
