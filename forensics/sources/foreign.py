@@ -21,6 +21,7 @@ from forensics.sources.context import Context
 from forensics.sources.detect import unwrapped
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.spreads import together
+from forensics.sources.tablerows import TableRows
 from forensics.sources.within import Objects, nested, objects
 from forensics.sources.wrappers.stack import Stack
 
@@ -40,6 +41,7 @@ _Look = tuple[int, int, bool]
 """What lines look like, the words and names in them, and whether they stood within others."""
 _DOCUMENT = {"text": pl.String(), "line": pl.Int64(), "whole": pl.Boolean()}
 _BROKEN_OFF = "JSON over several lines that breaks off, and may be of another format"
+_ROW = "row of a table in this log: put it into a file of its own"
 _CUT = "JSON that breaks off, and may be of another format"
 _BEHIND = "record behind other text in its line"
 _TOO_MANY = "line that may be of another format: too many kinds of such lines to look at each"
@@ -59,6 +61,7 @@ class Foreign:
         self._words = telltale.words(context.incident)
         self.headings = telltale.headings(context.incident)
         """Names, one of which is in the header of each table that is read."""
+        self._tables = TableRows(self.headings)
         self._inside = telltale.inside(context.incident)
         self._quiet: Counter[_Look] = Counter()
         self._looks = 0
@@ -73,6 +76,9 @@ class Foreign:
         found = self._each(rows)
         told = {one.line for one in found}
         found += [one for one, part in broken if part or one.line not in told]
+        told = {one.line for one in found}
+        rows = (line for line in self._tables.find(lines) if line not in told)
+        found += [Unread(line, None, _ROW) for line in rows]
         return sorted(found, key=lambda one: one.line or 0)
 
     def _each(self, rows: pl.DataFrame) -> list[Unread]:

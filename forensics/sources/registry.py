@@ -228,7 +228,7 @@ FORMATS: tuple[Format, ...] = (
         metrics.read,
         metrics.sniff,
         metrics.FORMS,
-        words=("sglang:", "sglang_"),
+        words=("sglang:", "sglang_", metrics.BEGAN),
     ),
     Format(
         "sglang-spans",
