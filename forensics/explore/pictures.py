@@ -8,6 +8,7 @@ UTC, whole numbers written out. The library lies in the notebook once, in the ou
 from __future__ import annotations
 
 import json
+from numbers import Number
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
@@ -61,15 +62,15 @@ def template() -> go.layout.Template:
     look = theme.layout(0, colorway=list(COLOURS), title=title)
     del look["height"]
     margin = {"l": 56, "r": 16, "t": 84, "b": 48}
-    axes = {"xaxis": _axis(), "yaxis": _axis()}
+    times = {"hoverformat": _TIME, "tickformatstops": theme.days_axis()["tickformatstops"]}
+    axes = {"xaxis": _axis() | times, "yaxis": _axis()}
     scale = {"sequential": "Cividis", "sequentialminus": "Cividis"}
     return go.layout.Template(layout=look | axes | {"margin": margin, "colorscale": scale})
 
 
 def _axis() -> dict[str, Any]:
-    """Return an axis without a title; times on it are hovered over in UTC."""
-    look = theme.axis("", hoverformat=_TIME, tickformatstops=theme.days_axis()["tickformatstops"])
-    return look | {"title": {"standoff": 10}}
+    """Return an axis without a title."""
+    return theme.axis("", separatethousands=True) | {"title": {"standoff": 10}}
 
 
 def use() -> None:
@@ -118,9 +119,23 @@ def picture(figure: go.Figure | Mapping[str, Any] | None, *, height: int | None 
     if figure is None:
         return Picture(None)
     made = go.Figure(figure)
+    _numbers(made)
     top = made.layout.margin.t
     if top is not None and top < _BUTTONS:
         made.update_layout(
             margin={"t": _BUTTONS}, height=(made.layout.height or _HEIGHT) + _BUTTONS - top
         )
     return Picture(made.update_layout(height=height) if height is not None else made)
+
+
+def _numbers(figure: go.Figure) -> None:
+    """Take the look of times off each axis below that holds numbers.
+
+    An axis to which the format of a time applies writes its numbers as plotly does by default.
+    """
+    for trace in figure.data:
+        values = getattr(trace, "x", None)
+        first = next((one for one in (() if values is None else values) if one is not None), None)
+        if isinstance(first, Number):
+            axis = "xaxis" + (trace.xaxis or "x")[1:]
+            figure.update_layout({axis: {"hoverformat": ""}})

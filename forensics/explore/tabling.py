@@ -49,6 +49,8 @@ _FIRST: Final = (
     "request_id",
 )
 """What is asked first of a judged request: a page is less wide than its table."""
+_STAMP: Final = r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{6})Z$"
+"""A time as the document writes it."""
 _DECIMALS: Final = 4
 _LONG: Final = 70
 """Characters from which a text takes several lines."""
@@ -155,6 +157,9 @@ def _column(column: pl.Series) -> pl.Series:
 
 def _plain(column: pl.Series) -> list[Any]:
     """Return the values; times in UTC, and whole seconds without a fraction."""
+    if column.dtype == pl.String:
+        whole = bool(column.str.extract(_STAMP, 3).drop_nulls().eq(".000000").all())
+        return column.str.replace(_STAMP, f"${{1}} ${{2}}{'' if whole else '${3}'} UTC").to_list()
     if not isinstance(column.dtype, pl.Datetime):
         return column.to_list()
     whole = not (column.dt.microsecond() != 0).any()

@@ -69,6 +69,16 @@ def test_times_are_utc_and_lists_are_joined():
     ]
 
 
+def test_times_of_the_document_are_shown_as_those_of_frames():
+    stamps = ["2026-08-27T05:01:02.000000Z", None, "2026-08-27T05:01:02.000000Z, or later"]
+    rows = [{"at": at, "exact": at and at.replace(".000000", ".000400")} for at in stamps]
+    assert explore.table(rows).frame.to_dicts()[0] == {
+        "at": "2026-08-27 05:01:02 UTC",
+        "exact": "2026-08-27 05:01:02.000400 UTC",
+    }
+    assert explore.table(rows).frame["at"].to_list()[1:] == ["–", stamps[2]]
+
+
 @pytest.mark.parametrize(
     "make", [pl.DataFrame, pl.LazyFrame, pd.DataFrame, lambda d: pl.DataFrame(d).to_arrow()]
 )
@@ -117,6 +127,9 @@ def test_figures_have_the_look_of_the_report(monkeypatch):
     look = go.Figure().update_layout(template="forensics").layout.template.layout
     assert look.font.family == theme.FONT
     assert look.xaxis.hoverformat.endswith("UTC")
+    assert look.xaxis.separatethousands
+    assert look.yaxis.separatethousands
+    assert look.yaxis.hoverformat is None
     assert set(look.colorway) <= {
         *(style.colour for style in theme.TIERS.values()), theme.STOPPED, theme.UNKNOWN, "#009e73"
     }  # fmt: skip
@@ -145,6 +158,14 @@ def test_a_figure_of_the_report_makes_room_for_the_buttons_and_is_not_changed(ca
     assert (shown.margin.t, shown.height) == (40, own + 32)
     assert explore.picture(chart, height=700).figure.layout.height == 700
     assert (chart["layout"]["margin"]["t"], chart["layout"]["height"]) == (8, own)
+
+
+def test_an_axis_of_numbers_has_not_the_look_of_times(case):
+    """With the format of a time plotly writes 10000 where it was told to write 10,000."""
+    times = explore.picture(charts.days(case.exposure())).figure
+    assert times.layout.xaxis.hoverformat is None
+    numbers = explore.picture(charts.funnel(case.exposure())).figure
+    assert numbers.layout.xaxis.hoverformat == ""
 
 
 def test_nothing_to_draw_is_said():
