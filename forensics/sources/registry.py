@@ -228,7 +228,7 @@ FORMATS: tuple[Format, ...] = (
         metrics.read,
         metrics.sniff,
         metrics.FORMS,
-        words=("sglang:", "sglang_", metrics.BEGAN),
+        words=("sglang:", "sglang_", metrics.PROCESS_BEGAN),
     ),
     Format(
         "sglang-spans",

@@ -41,10 +41,10 @@ _GAUGES = {
     "page_size": "page_tokens",
     "context_len": "context_tokens",
 }
-BEGAN = "process_start_time_seconds"
+PROCESS_BEGAN = "process_start_time_seconds"
 """When the process began that was scraped, seconds since 1970: no name of the engine's own."""
 _EARLIEST = 1_500_000_000
-_NAME = rf"^(?<gauge>sglang[:_](?:{'|'.join((*_GAUGES, counters.FINISHED))})|{BEGAN})"
+_NAME = rf"^(?<gauge>sglang[:_](?:{'|'.join((*_GAUGES, counters.FINISHED))})|{PROCESS_BEGAN})"
 _SAMPLE = (
     _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
     r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
@@ -143,7 +143,7 @@ def _pools(samples: pl.DataFrame, context: Context) -> Parsed:
 def _values() -> dict[str, pl.Expr]:
     """Return a count and a time; OpenMetrics writes seconds where Prometheus has milliseconds."""
     number = pl.col("value").cast(pl.Float64, strict=False)
-    began = (pl.col("gauge") == BEGAN) & (number >= _EARLIEST)
+    began = (pl.col("gauge") == PROCESS_BEGAN) & (number >= _EARLIEST)
     number = pl.when(began).then(number.floor()).otherwise(number)
     whole = number.is_between(0, _LONGEST_COUNT) & (number == number.floor())
     stamp = pl.col("at").cast(pl.Float64, strict=False)
@@ -174,9 +174,9 @@ def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
         for gauge, column in _GAUGES.items()
     ]
     role = pl.col("engine_type").drop_nulls()
-    begun = samples.filter(pl.col("gauge") == BEGAN)
+    begun = samples.filter(pl.col("gauge") == PROCESS_BEGAN)
     rows = (
-        samples.filter(pl.col("gauge") != BEGAN)
+        samples.filter(pl.col("gauge") != PROCESS_BEGAN)
         .group_by("dp_rank", "scrape")
         .agg(
             *gauges,
