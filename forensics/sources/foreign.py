@@ -77,8 +77,8 @@ class Foreign:
         told = {one.line for one in found}
         found += [one for one, part in broken if part or one.line not in told]
         told = {one.line for one in found}
-        rows = (line for line in self._tables.find(lines) if line not in told)
-        found += [Unread(line, None, _ROW) for line in rows]
+        left = (line for line in self._tables.find(lines) if line not in told)
+        found += [Unread(line, None, _ROW) for line in left]
         return sorted(found, key=lambda one: one.line or 0)
 
     def _each(self, rows: pl.DataFrame) -> list[Unread]:
