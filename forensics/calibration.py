@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from forensics import enginesettings, limits
+from forensics import decodecache, limits
 from forensics.columns import ensure
+from forensics.decodecache import whole_pages
 
 ROUNDING = 0.005
 """Megabytes are logged to two decimals."""
@@ -39,53 +40,23 @@ def fill(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
 
     Returns:
-        The same rows; with ``transfer_calibrated`` where megabytes were logged.
+        The same rows; with ``transfer_calibrated`` where megabytes were logged, and
+        :data:`forensics.decodecache.NAME`.
     """
-    requests = _reserved(requests, epochs)
+    requests = decodecache.reserved(requests, epochs)
     if "transfer_mb" not in requests.columns:
-        return requests
+        return decodecache.attach(requests, epochs)
     sent = _sent(requests.with_row_index("_row"), epochs)
     if not sent.height:
-        return requests
+        return decodecache.attach(requests, epochs)
     pages = pl.coalesce(_pages(sent, "rank"), _pages(sent, "server"))
     found = sent.select("_row", pages=pages).drop_nulls()
     rows = requests.with_row_index("_row").join(found, "_row", how="left", maintain_order="left")
-    return rows.with_columns(
+    rows = rows.with_columns(
         transferred_pages=pl.coalesce("transferred_pages", "pages"),
         transfer_calibrated=pl.col("pages").is_not_null(),
     ).drop("_row", "pages")
-
-
-def _reserved(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
-    """Fill the pages that decode reserved where its own prefix cache is known to be off.
-
-    It reserves whole pages for the prompt, less what that cache holds.
-    """
-    off = [enginesettings.keeps_prefixes(config) is False for config in epochs["config"]]
-    off_there = (pl.col("engine") == "sglang") & pl.Series(off, dtype=pl.Boolean)
-    known = epochs.with_columns(cache_off=off_there.fill_null(value=False))
-    if not known["cache_off"].any():
-        return requests
-    rows = requests.with_row_index("_row")
-    unknown = pl.col("reserved_pages").is_null() & pl.col("reserved_tokens").is_null()
-    asked = ensure(rows, ["reserved_pages", "reserved_tokens"]).filter(unknown)
-    asked = asked.select("_row", "decode_node", "received_at", "decode_prompt_tokens")
-    found = limits.in_force(
-        asked, known, "decode_node", {"cache_off": "off", "page_tokens": "page"}
-    )
-    found = asked.join(found.filter("off"), on="_row").select(
-        "_row", reserved=_whole(pl.col("decode_prompt_tokens"), pl.col("page"))
-    )
-    rows = ensure(rows, ["reserved_pages"]).join(
-        found, on="_row", how="left", maintain_order="left"
-    )
-    filled = pl.coalesce("reserved_pages", "reserved")
-    return rows.with_columns(reserved_pages=filled).drop("_row", "reserved")
-
-
-def _whole(tokens: pl.Expr, page: pl.Expr) -> pl.Expr:
-    """Return the whole pages that hold so many tokens."""
-    return (tokens + page - 1) // page
+    return decodecache.attach(rows, epochs)
 
 
 def _sent(requests: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
@@ -139,7 +110,7 @@ def _pages(sent: pl.DataFrame, by: str) -> pl.Series:
 def _rates(sent: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Return megabytes a page for each key with enough healthy requests that agree."""
     rows = sent.filter(pl.col("healthy") & (pl.col("tokens") >= SMALLEST_PAGES * pl.col("page")))
-    rows = rows.with_columns(whole=_whole(pl.col("tokens"), pl.col("page")))
+    rows = rows.with_columns(whole=whole_pages(pl.col("tokens"), pl.col("page")))
     rows = rows.with_columns(each=pl.col("mb") / pl.col("whole"), of=pl.len().over(key))
     middle = pl.col("each").median().over(key)
     rows = rows.filter((pl.col("each") / middle - 1).abs() <= SPREAD)
@@ -164,7 +135,7 @@ def _with_page(sent: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     unknown = sent.filter(pl.col("page").is_null() & pl.col("healthy"))
     rows = unknown.filter(pl.col("tokens") >= SMALLEST_PAGES * _USUAL_PAGE)
     tried = [
-        rows.with_columns(whole=_whole(pl.col("tokens"), pl.lit(page)))
+        rows.with_columns(whole=whole_pages(pl.col("tokens"), pl.lit(page)))
         .group_by(key)
         .agg(*_BRACKET, rows=pl.len())
         .filter((pl.col("rows") >= ENOUGH) & (pl.col("low") <= pl.col("high")))

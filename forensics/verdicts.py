@@ -45,11 +45,13 @@ CAPPED = (
 OVER_AND_FAST = flag("over_limit") & flag("too_fast")
 """Prefill would have rejected the prompt, and did not compute it."""
 
-COMPLETE = (_any("clears", "full_transfer") & ~flag("handoff_failed")) | (
+NOT_BY_COUNTS = flag("handoff_failed") | flag("short_unless_cached")
+"""Pages may not have arrived, whatever tokens both sides counted and however few they are."""
+
+COMPLETE = (_any("clears", "full_transfer") & ~NOT_BY_COUNTS) | (
     flag("full_transfer") & ~flag("short_tail")
 )
-"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens; and
-counts of tokens nothing of pages that one side said had not arrived."""
+"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens."""
 
 
 BESIDE = flag("co_resident") & ~(OVER_AND_FAST & ~CAPPED & ~flag("not_disaggregated") & ~COMPLETE)
@@ -87,6 +89,7 @@ ORDER: tuple[Rule, ...] = (
     Rule("over the limit and too fast", "probable", OVER_AND_FAST & ~CAPPED),
     Rule("traces alone", "possible", TRACED),
     Rule("served after a failed hand-off", "possible", flag("failed_but_served")),
+    Rule("short, or cached on decode", "possible", flag("short_unless_cached")),
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),
@@ -175,7 +178,7 @@ def _doubted() -> list[pl.Expr]:
     doubt, stopped = flag("unverified_format"), flag("not_delivered")
     unsure = doubt | pl.col("in_a_gateway_hole")
     kept = {
-        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap") & ~flag("handoff_failed"),
+        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap") & ~NOT_BY_COUNTS,
         "not_delivered": stopped & ~unsure,
         "delivery_unknown": flag("delivery_unknown") | (stopped & unsure),
     }

@@ -30,6 +30,7 @@ from forensics.findings.rejected_but_served import REJECTED_BUT_SERVED
 from forensics.findings.same_count import SAME_COUNT, TRUNCATED_CONSISTENTLY
 from forensics.findings.short_tail import SHORT_TAIL
 from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
+from forensics.findings.short_unless_cached import SHORT_UNLESS_CACHED
 from forensics.findings.start_unseen import START_UNSEEN
 from forensics.findings.tenant_inferred import TENANT_INFERRED
 from forensics.findings.too_fast import TOO_FAST
@@ -75,6 +76,7 @@ FINDINGS: tuple[Finding, ...] = (
     SAME_COUNT,
     SHORT_TAIL,
     SHORT_TRANSFER,
+    SHORT_UNLESS_CACHED,
     START_UNSEEN,
     STATE_MISMATCH,
     TENANT_INFERRED,

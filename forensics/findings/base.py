@@ -110,6 +110,7 @@ ATTACHED = (
     "ran_beside_write",
     "reviewed_foreign",
     "reviewed_own",
+    "short_unless_cached",
     "start_unseen",
     "tenant_inferred",
     "timing_fast",
