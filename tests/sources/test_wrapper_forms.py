@@ -165,3 +165,35 @@ def test_an_entry_without_a_message_is_counted(read):
 )
 def test_a_number_says_by_its_digits_what_it_counts(value, expected):
     assert shipped.moment(value) == expected
+
+
+# --- records in a list of a document -----------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["data", "records", "value"])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_the_records_of_a_document_are_those_of_its_list(read, key, indent):
+    log = DATA / "profiles" / "portkey.jsonl"
+    records = [json.loads(line) for line in log.read_text().splitlines()]
+    alone = read(log.read_bytes(), "a.jsonl")
+    page = json.dumps(
+        {"count": 2, "meta": {"page": CANARY}, key: records, "next": None}, indent=indent
+    )
+    seen = read(page, "b.json")
+    assert (seen.facts.format, ids(seen)) == ("portkey", ids(alone))
+    pages = read(f"{page}\n{page}\n", "c.json").facts
+    assert (pages.kept, pages.unread) == (2 * alone.facts.kept, [])
+    cut = read(f"{page}\n{page[:-40]}\n", "d.json").facts
+    assert (cut.kept, len(cut.unread)) == (alone.facts.kept, 1)
+
+
+def test_a_document_without_such_a_list_is_none(read):
+    for text in ('{"data": [1, 2]}\n', '{"model": "m", "choices": [{"index": 0}]}\n'):
+        assert read(text, "x.json").facts.format is None
+
+
+def test_a_list_behind_a_prefix_is_a_record(read):
+    log = json.loads((DATA / "other" / "perf_metrics.json").read_text())
+    alone = read(json.dumps(log), "a.json").facts
+    seen = read(f"{rfc(0)} gpu-1 trtllm: {json.dumps(log)}\n", "b.log").facts
+    assert (seen.format, seen.kept) == (alone.format, alone.kept)

@@ -19,6 +19,7 @@ from forensics.sources.wrappers import (
     journalexport,
     jsonforms,
     launchers,
+    lists,
     logfmt,
     objects,
     otellogs,
@@ -195,6 +196,13 @@ _EXPORT = Wrapper(
     lambda head, _: journalexport.told(head.data),
     lambda _: journalexport.Exported(),
 )
+_LISTED = Wrapper(
+    "document-list",
+    "a document with a list of records",
+    lambda head, _: lists.told(head.data),
+    lambda _: lists.Listed(),
+    weak=True,
+)
 _DELIMITED = Wrapper(
     "delimited",
     "a table with another delimiter",
@@ -210,6 +218,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     *map(_text, (*podtext.BESIDE_OTHERS, *syslogtext.BESIDE_OTHERS, *storetext.BESIDE_OTHERS)),
     *map(_text, launchers.FORMS),
     *map(_table, tables.FORMS),
+    _LISTED,
     *_OBJECTS,
     _json(shipped.FORM),
     _DELIMITED,
