@@ -320,6 +320,78 @@ def test_an_hour_that_one_node_of_some_lacks_is_a_hole_all_the_same(
     assert bound.high - bound.low == 60
 
 
+def of_four(each: int, hours: tuple[int, ...], gone: tuple[str, int] | None = None) -> list[Row]:
+    """Requests over four prefill nodes, of which the log of p4 was not given; nobody names them.
+
+    In the first two hours it had a fifth of them, then nearly a third. Every tenth ended early.
+    """
+    rows: list[Row] = []
+    for hour, number in ((hour, number) for hour in hours for number in range(each)):
+        given = number % 10 >= (2 if hour < hours[2] else 3)
+        node = f"p{1 + number % 3}" if given else "p4"
+        told = {"received_at": f"2026-03-02T{hour:02}:{60 * number // each:02}:{number % 7:02}Z"}
+        client = {"request_id": f"r{hour}-{number}", "http_status": 200, "completion_tokens": 5}
+        room = told | {"transfer_id": f"{hour}{number:04}"}
+        rows.append(told | client | {"hop": "gateway", "prompt_tokens": 6_400})
+        rows.append(room | client | {"hop": "decode", "decode_prompt_tokens": 6_400}
+                    | {"reserved_pages": 100})  # fmt: skip
+        if given and (node, hour) != gone:
+            sent = {"prefill_prompt_tokens": 6_400, "transferred_pages": 100 if number % 9 else 40}
+            rows.append(room | {"hop": "prefill", "prefill_node": node} | sent)
+    return rows
+
+
+def test_an_hour_that_is_taken_away_makes_no_log_look_less_whole(case_of: CaseOf) -> None:
+    """Three servers' logs of four: with an hour less of one they hold less than three quarters."""
+    found = []
+    for gone in (None, ("p1", 10), ("p2", 11)):
+        case = case_of(*of_four(30, (10, 11, 12, 13, 14), gone), incident=POOLS)
+        (reach,) = [row for row in case.exposure().reach if row.hop == "prefill"]
+        assert reach.kept
+        rows = case.requests.polars().filter(pl.col("tier") == "ruled_out")
+        found.append((set(rows["request_id"]), reach.share))
+    assert found[0][0] > found[1][0]
+    assert found[0][0] > found[2][0]
+    assert found[0][1] >= 75 > found[1][1]
+
+
+@pytest.mark.parametrize(("servers", "kept"), [(3, True), (2, True), (1, False)])
+def test_logs_that_hold_more_than_one_server_of_two_lost_the_rest(
+    case_of: CaseOf, servers: int, kept: bool
+) -> None:
+    """Of many requests two thirds show it: nothing but the log of one of two looks like a half."""
+    rows = of_hours(tuple(range(24)), given=("p2",))
+    lost = {2: 3, 1: 2}.get(servers, 0)
+    held = [
+        row for row in rows
+        if row.get("hop") != "prefill" or not lost or int(row["transfer_id"][-4:]) % lost
+    ]  # fmt: skip
+    (reach,) = [row for row in case_of(*held).exposure().reach if row.hop == "prefill"]
+    assert reach.kept == kept
+
+
+def test_an_attempt_that_failed_says_nothing_of_one_that_a_gateway_may_have_answered(
+    case_of: CaseOf,
+) -> None:
+    """Whatever share of the requests gateways hold: this one's record is missing."""
+    rows = of_hours((10, 11))
+    for row in rows:
+        if row.get("transfer_id") == "100007" or row.get("request_id") == "r10-7":
+            row |= {"prompt_tokens": 2_000_000} if row["hop"] == "gateway" else {}
+            row |= {"decode_prompt_tokens": 2_000_000} if row["hop"] == "decode" else {}
+            row |= {"http_status": 503, "completion_tokens": 0} if row["hop"] != "prefill" else {}
+    own = [row for row in rows if row.get("hop") != "prefill" or row["transfer_id"] != "100007"]
+    half = [
+        row for row in own
+        if row.get("hop") != "gateway" or not int(row["request_id"].rpartition("-")[2]) % 2
+    ]  # fmt: skip
+    tiers = [
+        set(case_of(*some).requests.polars().filter(pl.col("request_id") == "r10-7")["tier"])
+        for some in (own, half, [row for row in own if row.get("hop") != "gateway"])
+    ]
+    assert tiers == [{"ruled_out"}, {"possible"}, {"ruled_out"}]
+
+
 def test_hours_of_the_window_without_any_record_are_said(case_of: CaseOf) -> None:
     window = '[scope]\nwindow = ["2026-03-02T07:00:00Z", "2026-03-02T12:30:00Z"]\n'
     said = case_of(*of_hours((10, 11)), incident=window).exposure().headline.incomplete

@@ -1,5 +1,7 @@
 """When each server of a hop wrote nothing for an hour or longer: no record, no line of a batch.
 
+A shorter time counts where the server's own traffic makes it no chance.
+
 A server that wrote nothing was idle, or what it wrote is lost. Where its log begins and ends tells
 that no better: a log that is cut off ends as one does whose node was taken away. Its ranks write to
 one log, and count as one: a rank that is first heard of later was there before.
@@ -14,6 +16,7 @@ import polars as pl
 
 from forensics.activity import HOUR
 from forensics.columns import ensure
+from forensics.coverage import pauses
 
 MINUTE = 60_000_000
 MARGIN = 5 * MINUTE
@@ -118,7 +121,7 @@ def server(node: str) -> pl.Expr:
 
 
 def _stretches(wrote: pl.DataFrame, due: pl.Series) -> pl.DataFrame:
-    """Return what lies before, between and after the lines of each server, of an hour or longer."""
+    """Return what lies before, between and after the lines of each server, long enough to count."""
     until = pl.col("end").cum_max()
     every = wrote.sort("server", "begin", "end", nulls_last=True).select(
         "server", "begin", until=until.over("server")
@@ -130,7 +133,19 @@ def _stretches(wrote: pl.DataFrame, due: pl.Series) -> pl.DataFrame:
     begin = pl.lit(due.min(), dtype=pl.Int64)
     gaps = pl.concat([gaps, first.select(begin=begin, end="end")])
     long = gaps.filter(pl.col("end") - pl.col("begin") >= LONG)
-    return long.select(pl.col("begin") - MARGIN, pl.col("end") + MARGIN)
+    both = pl.concat([long, _no_chance(wrote)])
+    return both.select(pl.col("begin") - MARGIN, pl.col("end") + MARGIN)
+
+
+def _no_chance(wrote: pl.DataFrame) -> pl.DataFrame:
+    """Return silences of servers that log by the minute which their traffic makes no chance."""
+    minutes = wrote.filter(pl.col("end") - pl.col("begin") == MINUTE)
+    found = [
+        (begin * MINUTE, end * MINUTE)
+        for own in minutes.partition_by("server")
+        for begin, end in pauses.silences(np.unique(own["begin"].to_numpy()) // MINUTE)
+    ]
+    return pl.DataFrame(found, schema=dict.fromkeys(("begin", "end"), pl.Int64), orient="row")
 
 
 _EVER = 1 << 62

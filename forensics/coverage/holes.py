@@ -4,9 +4,11 @@ What a lost record would have shown is not known, and a prompt below the limit t
 A record was lost where
 
 * another hop's record names its server, and that server logged other requests;
-* or the hop's logs hold nearly every request of its neighbours in their fuller hours. Where logs
-  begin and end makes no difference: one that is cut off must not look more whole than one that has
-  an hour less;
+* or the hop's logs hold nearly every request of its neighbours in their fuller hours, or, of many,
+  more than one server of two could have. Where logs begin and end makes no difference: one that is
+  cut off must not look more whole than one that has an hour less. Nor does the silence of a
+  server: it counts as if the logs held as much as at their best, so that who takes more away from
+  them cannot make them look less whole;
 * or one of the hop's servers was silent for an hour or more, or wrote nothing at all though it was
   started; or it is of one of two hand-offs under one number, of which the hop logged the other.
 
@@ -20,6 +22,7 @@ where a hop has no log at all, or a server's was not given.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import polars as pl
@@ -35,8 +38,12 @@ KEPT = 0.75
 """Share of the neighbours' requests from which on a hop's logs count as kept."""
 FULLER = 0.75
 """Which hour of all is looked at, by its share: hours that lost records say nothing of the rest."""
-LEAST = 10
-"""Requests of an hour from which its share says something."""
+HALF = 0.55
+"""Share of the requests that one server of two may have: logs that hold more are no one's alone."""
+_CHANCE = -math.log(1e-6)
+"""How sure it must be that they do (Chernoff's bound on the tail of a binomial count)."""
+LEAST, SEVERAL = 10, 20
+"""Requests of an hour from which its share says something, and is no chance alone."""
 SPEAKS_FOR = {
     "gateway": ("gateway", JOINED),
     "prefill": ("prefill", JOINED, ENGINE_HOP),
@@ -59,13 +66,15 @@ class Holes:
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
     the same of requests whose missing record says nothing. ``shares``: hop, the share of the
     neighbours' requests that the hop's logs hold in one of their fuller hours (:data:`FULLER`),
-    whether that is so much that any which they lack was lost (``kept``), and from which hour to
-    which they reach.
+    whether they hold so many that any which they lack was lost (``kept``), and from which hour to
+    which they reach. ``unanswered``: keys of requests that gateways' logs lack, though they log
+    requests: another attempt of theirs may have been answered.
     """
 
     lacking: pl.DataFrame
     untold: pl.DataFrame
     shares: pl.DataFrame
+    unanswered: pl.Series
 
     @property
     def handoffs(self) -> pl.Series:
@@ -104,6 +113,7 @@ def find(
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
     whole = observed.filter(~pl.col("file").is_in(partial)) if partial else observed
     found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
+    unanswered = rows["handoff"].clear()
     for hop in HOPS:
         hours = _hours(observed, lines, hop)
         if not hours.len():
@@ -112,17 +122,22 @@ def find(
         asked = rows.filter(_expected(hop) & ~(pl.col("open") & (hop == "gateway"))).select(
             "handoff", "at", "hour", has=f"has_{hop}"
         )
-        share = _share(asked.filter(pl.col("hour").is_between(first, last)))
+        silent = pl.repeat(False, asked.height, dtype=pl.Boolean, eager=True)
+        if lines is not None and _hours(whole, lines, hop).len():
+            silent = silences(asked["at"], whole, lines, hop).over(asked["at"])
+        asked = asked.with_columns(silent=silent)
+        reach = asked.filter(pl.col("hour").is_between(first, last))
         logs = _logs_requests(asked.filter("has")["handoff"], whole, hop)
-        shares.append((hop, share, logs and share >= KEPT, first, last))
+        share, kept = _share(reach)
+        kept &= logs
+        shares.append((hop, share, kept, first, last))
         lost = asked.filter(~pl.col("has")).with_columns(hop=pl.lit(hop))
         lost = _placed(lost, requests, observed)
-        hole = pl.repeat(False, lost.height, dtype=pl.Boolean, eager=True)
+        hole = lost["silent"]
         if logs:
-            hole = lost["named"] | (share >= KEPT)
+            hole |= lost["named"] | kept
             hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
-        if lines is not None and _hours(whole, lines, hop).len():
-            hole |= silences(asked["at"], whole, lines, hop).over(lost["at"])
+            unanswered = lost["handoff"] if hop == "gateway" else unanswered
         hole &= ~_elsewhere(lost["node"], observed, lines, hop)
         untold.append(lost.filter(~hole).select(*LACKS))
         found.append(lost.filter(hole).select(*LACKS))
@@ -132,6 +147,7 @@ def find(
         pl.concat(found).sort("handoff", "hop"),
         pl.concat(untold).sort("handoff", "hop"),
         pl.DataFrame(shares, schema=schema, orient="row"),
+        unanswered,
     )
 
 
@@ -236,20 +252,57 @@ def _hours(observed: pl.DataFrame, lines: Lines | None, hop: str) -> pl.Series:
     return pl.concat([logged, ran]).unique()
 
 
-def _share(within: pl.DataFrame) -> float:
-    """Return the share of requests that the hop holds in one of its fuller hours."""
-    by_hour = within.group_by("hour").agg(pl.len(), pl.col("has").mean())
-    told = by_hour.filter(pl.col("len") >= LEAST)["has"]
-    fuller = told.quantile(FULLER, "higher") if told.len() else within["has"].mean()
-    return 0.0 if fuller is None else float(fuller)  # type: ignore[arg-type]
+def _share(within: pl.DataFrame) -> tuple[float, bool]:
+    """Return the share of requests that a hop holds in one of its fuller hours, and what it tells.
+
+    Args:
+        within: requests in reach of its logs: ``hour``, ``has``, and ``silent`` where a server was.
+
+    Returns:
+        The share, and whether so many of the requests are held that the others were lost.
+    """
+    told = ~pl.col("silent")
+    hours = within.group_by("hour").agg(
+        pl.len(),
+        pl.col("has").sum().alias("held"),
+        told.sum().alias("told"),
+        (pl.col("has") & told).sum().alias("kept"),
+    )
+    many = hours.filter(pl.col("told") >= SEVERAL)
+    best = (many if many.height else hours).select((pl.col("kept") / pl.col("told")).max()).item()
+    if best is None or math.isnan(best):
+        best = 1.0
+    silent = pl.col("len") - pl.col("told")
+    hours = hours.with_columns(kept=pl.max_horizontal("held", pl.col("kept") + best * silent))
+    share, least = _fuller(hours, "held"), _fuller(hours, "kept")
+    number, held = int(hours["len"].sum()), float(hours["kept"].sum())
+    return share, least >= KEPT or _beyond_half(held, number)
+
+
+def _fuller(hours: pl.DataFrame, held: str) -> float:
+    """Return the share that is held of one of the fuller hours."""
+    each = pl.col(held) / pl.col("len")
+    some = hours.filter(pl.col("len") >= LEAST).select(each).to_series()
+    if some.len():
+        return float(some.quantile(FULLER, "higher") or 0.0)
+    return float(hours[held].sum() / max(1, hours["len"].sum()))
+
+
+def _beyond_half(held: float, number: int) -> bool:
+    """Say whether that many of so many are more than one server of two could have."""
+    if held <= HALF * number:
+        return False
+    part, rest = held / number, 1 - held / number
+    apart = part * math.log(part / HALF)
+    apart += rest * math.log(rest / (1 - HALF)) if rest > 0 else 0.0
+    return number * apart >= _CHANCE
 
 
 def attach(requests: pl.DataFrame, holes: Holes) -> pl.DataFrame:
     """Flag the requests in holes; without any the frame is returned as it is."""
-    if not holes.lacking.height:
+    if not holes.lacking.height and not holes.unanswered.len():
         return requests
-    unanswered = holes.lacking.filter(pl.col("hop") == "gateway")["handoff"].unique()
     return requests.with_columns(
         in_a_hole=pl.col("handoff").is_in(holes.handoffs.implode()),
-        in_a_gateway_hole=pl.col("handoff").is_in(unanswered.implode()),
+        in_a_gateway_hole=pl.col("handoff").is_in(holes.unanswered.implode()),
     )

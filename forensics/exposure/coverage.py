@@ -13,7 +13,7 @@ State = Literal["records", "partly missing", "missing", "none due"]
 class HopReach(Struct, frozen=True):
     """How much of what its neighbours prove the logs of a hop hold.
 
-    ``share`` is that of the fuller hours, in percent. ``kept`` says that it is so much
+    ``share`` is that of the fuller hours, in percent. ``kept`` says that they hold so much
     that any missing record counts as lost; ``lost`` counts requests whose record was lost for this
     or another reason, ``undecided`` those of them that could not be judged.
     """

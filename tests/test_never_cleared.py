@@ -1,0 +1,111 @@
+"""Whatever is taken out of logs, nobody is ruled out by it: seeded cuts, judged before and after.
+
+Cuts are an hour or more of one node, of one hop or of all logs, on the hour or not; and some of the
+lines of such a time, where the logs hold nearly all requests. In logs of one server of two, which
+nobody names, some lines or some minutes less look like those of the other one: of these nothing
+but an hour is taken.
+"""
+
+import json
+import random
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import forensics
+from forensics import lab
+from forensics.lab.plain import plain_files
+
+Row = dict[str, Any]
+Files = dict[str, list[Row]]
+BEGIN = datetime.fromisoformat("2026-03-02T08:00:00+00:00")
+
+
+def logs(seed: int, requests: int) -> Files:
+    """A run's logs; of every sixth hand-off below the limit fewer pages came than were reserved."""
+    dice = random.Random(seed)
+    files = plain_files(lab.simulate(replace(lab.small(seed=seed, requests=requests), tenants=20)))
+    return {
+        name: [
+            row | {"transferred_pages": 1}
+            if (row.get("transferred_pages") or 0) > 2 and dice.random() < 1 / 6
+            else row
+            for row in rows
+        ]
+        for name, rows in files.items()
+    }
+
+
+def tiers(folder: Path, files: Files) -> dict[str, set[str]]:
+    """How each request is judged, by any of the names that its records give it."""
+    folder.mkdir()
+    for name, rows in files.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name.replace('/', '-')}.ndjson").write_text(text)
+    table = forensics.read_logs(folder, workers=1).requests.polars()
+    found: dict[str, set[str]] = {}
+    for request, transfer, tier in table.select("request_id", "transfer_id", "tier").iter_rows():
+        for name in {request, transfer} - {None}:
+            found.setdefault(name, set()).add(tier)
+    return found
+
+
+def cut(files: Files, dice: random.Random, *, part: bool) -> Files:
+    """The logs without the records of some time, or without some of these."""
+    hop = dice.choice(["", "gateway", "prefill", "decode"])
+    names = [name for name in files if name.startswith(hop)]
+    gone = set(names) if dice.random() < 0.3 else {dice.choice(names)}
+    length = timedelta(minutes=dice.choice([60, 72, 100]))
+    first = BEGIN + timedelta(minutes=dice.choice([60 * dice.randrange(4), dice.uniform(0, 220)]))
+    share = dice.choice([1.0, 0.3, 0.6]) if part else 1.0
+    return {
+        name: [
+            row
+            for row in rows
+            if name not in gone or not _within(row, first, length) or dice.random() >= share
+        ]
+        for name, rows in files.items()
+    }
+
+
+def _within(row: Row, first: datetime, length: timedelta) -> bool:
+    at = datetime.fromisoformat(row.get("received_at") or row["effective_at"])
+    return first <= at < first + length
+
+
+def cleared_by(before: dict[str, set[str]], after: dict[str, set[str]]) -> list[str]:
+    """Who was not ruled out, and is."""
+    return sorted(
+        name
+        for name, now in after.items()
+        if now == {"ruled_out"} and before.get(name, now) - {"ruled_out"}
+    )
+
+
+def sweep(folder: Path, seed: int, requests: int, cuts: int, *, given: str = "") -> list[str]:
+    dice, files = random.Random(seed), logs(seed, requests)
+    files = {name: rows for name, rows in files.items() if not given or name != given}
+    before, found = tiers(folder / "whole", files), []
+    assert {"ruled_out", "probable"} <= set.union(*before.values())
+    for number in range(cuts):
+        after = tiers(folder / str(number), cut(files, dice, part=not given))
+        found += cleared_by(before, after)
+    return found
+
+
+def test_cuts_of_all_logs(tmp_path: Path) -> None:
+    assert sweep(tmp_path, 3, 240, 2) == []
+
+
+def test_cuts_of_logs_of_one_server_of_two(tmp_path: Path) -> None:
+    assert sweep(tmp_path, 3, 240, 1, given="prefill/prefill-02") == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("given", ["", "prefill/prefill-02", "decode/decode-01"])
+@pytest.mark.parametrize("seed", range(10, 18))
+def test_many_cuts(tmp_path: Path, seed: int, given: str) -> None:
+    assert sweep(tmp_path, seed, 600, 10, given=given) == []
