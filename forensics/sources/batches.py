@@ -10,10 +10,12 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from forensics.sources.blocks import Block
+from forensics.sources.blocks import READ_BYTES, Block, pieces
 from forensics.sources.jsonlines import JsonColumns, Lines, Taken
 from forensics.sources.mixed import Mixed
 
+AT_ONCE = 2 << 20
+"""Bytes of lines that are laid out alike: what their columns cost does not grow with them."""
 BATCH_ROWS = 32_768
 BATCH_BYTES = 32 << 20
 """Bounds what a batch can hold where named values are long, as broken records have them."""
@@ -26,8 +28,11 @@ def batches(blocks: Iterable[Block], columns: JsonColumns) -> Iterator[Lines]:
     sieve = blocks if isinstance(blocks, Mixed) else None
     for block in blocks:
         with _collector_at_rest():
-            held.append(columns.take(block, sieve))
-        rows, size = rows + held[-1].read, size + len(block.data)
+            whole = columns.at_once(block, sieve)
+            small = () if whole is not None else pieces(block, READ_BYTES)
+            taken = [columns.take(piece, sieve) for piece in small] if whole is None else [whole]
+        held += taken
+        rows, size = rows + sum(one.read for one in taken), size + len(block.data)
         if rows >= BATCH_ROWS or size >= BATCH_BYTES:
             yield columns.together(held)
             held, rows, size = [], 0, 0
