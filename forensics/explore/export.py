@@ -35,7 +35,7 @@ def export(
         notebook: with a cell that is tagged ``parameters``; it is not changed.
         page: the new page.
         key: the file of the key of the pseudonyms; made where it is absent.
-        parameters: values that replace those of that cell.
+        parameters: values that replace those of that cell; paths are from the notebook's folder.
 
     Returns:
         The page.
@@ -68,6 +68,7 @@ def _executed(
     from traitlets.config import Config
 
     book = nbformat.read(source, as_version=4)
+    own = [cell for cell in book.cells if cell.cell_type == "code"]
     first = f"from forensics.explore import pseudonyms\npseudonyms.use({str(key)!r}, {str(seen)!r})"
     book.cells.insert(_behind_parameters(book), _stated(parameters))
     book.cells.insert(0, nbformat.v4.new_code_cell(first))
@@ -83,9 +84,17 @@ def _executed(
         client.execute()
     except CellExecutionError as error:
         # Its text holds the cell's output, which names tenants.
-        raise UsageError(f"{source}: a cell failed ({error.ename})") from None
+        raise UsageError(f"{source}: {_failed(own)} failed ({error.ename})") from None
     del book.cells[0]
     return book
+
+
+def _failed(cells: list[Any]) -> str:
+    """Return which of a notebook's own cells of code holds an error, counted as Jupyter does."""
+    for number, cell in enumerate(cells, 1):
+        if any(output.output_type == "error" for output in cell.outputs):
+            return f"cell [{number}]"
+    return "the cell of the parameters that were given"
 
 
 def _behind_parameters(book: Any) -> int:
@@ -106,7 +115,9 @@ def _stated(parameters: Mapping[str, Any]) -> Any:
 @click.argument("notebook", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="the new page")
 @click.option("--key", required=True, type=click.Path(path_type=Path), help="of the pseudonyms")
-@click.option("-p", "parameters", multiple=True, nargs=2, help="name and value; repeatable")
+@click.option(
+    "-p", "parameters", multiple=True, nargs=2, help="name and value; paths from NOTEBOOK's folder"
+)
 def main(notebook: Path, out: Path, key: Path, parameters: tuple[tuple[str, str], ...]) -> None:
     """Run NOTEBOOK under pseudonyms and write it as one page."""
     try:

@@ -103,6 +103,20 @@ def test_a_notebook_without_parameters_is_refused(tmp_path):
 
 
 @pytest.mark.long
+def test_the_cell_that_failed_is_named_and_nothing_of_it_is_quoted(tmp_path):
+    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    sources = ["logs = 'a'", "1", "raise KeyError(logs + '-is-a-tenant')"]
+    cells = [code | {"id": f"c{at}", "source": text} for at, text in enumerate(sources)]
+    cells[0] |= {"metadata": {"tags": ["parameters"]}}
+    book = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "a.ipynb").write_text(json.dumps(book))
+    with pytest.raises(UsageError, match=r"cell \[3\] failed \(KeyError\)") as refused:
+        export(tmp_path / "a.ipynb", tmp_path / "page.html", tmp_path / "key", {"logs": "secret"})
+    assert "tenant" not in str(refused.value)
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.long
 def test_a_notebook_becomes_a_page_with_its_figures(tmp_path):
     root = Path(__file__).parents[2]
     samples = root / "data" / "samples" / "glm53"
