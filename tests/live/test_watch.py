@@ -16,6 +16,7 @@ import pytest
 import forensics
 from forensics import lab
 from forensics.cli import run
+from forensics.errors import UsageError
 from forensics.incident import Incident
 from forensics.live.watch.asked import Asked
 from forensics.live.watch.told import Output
@@ -157,18 +158,24 @@ def test_a_log_emptied_in_place_is_begun_again_and_named(logs, affected, watched
     watch.step(last=True)
     assert sorted(findings(out)) == sorted(affected)
     events = [e for e in told(out) if e["event"] != "finding"]
-    assert events == [{"event": "truncated", "log": str(folder / "decode-01.log")}]
+    assert {e["log"] for e in events} == {str(folder / "decode-01.log")}
+    # Whether anything was written between the last look and the emptying, nobody can tell.
+    assert [e["event"] for e in events] == ["truncated", "lost"]
+    assert not events[1]["certain"]
 
 
 def test_a_log_that_is_gone_when_a_watch_goes_on_is_named(logs, watched, tmp_path):
     folder, out, begin = watched
     (folder / "decode-01.log").write_bytes((logs / "decode-01.log").read_bytes())
     state = tmp_path / "state"
-    begin(state).step()
+    (before := begin(state)).step()
+    before.close()
     (folder / "decode-01.log").unlink()
     (folder / "decode-01.log").write_bytes(b"another file under its name\n")
-    begin(state).step()
-    assert [e["event"] for e in told(out)] == ["lost"]
+    begin(state).step(last=True)
+    events = [(e["event"], e.get("certain")) for e in told(out)]
+    assert events[-1] == ("lost", False)
+    assert events[0][0] in ("rotated", "truncated"), "its inode may be used again at once"
 
 
 def test_nothing_is_told_before_it_has_come_to_rest(logs, watched):
@@ -261,8 +268,25 @@ def test_nothing_of_a_prompt_is_kept(tmp_path, capsys):
     places = ["-o", str(tmp_path / "found"), "--state", str(tmp_path / "state")]
     assert run(["watch", str(log), "-i", str(asked), "--once", *places]) == 3
     assert len(findings(tmp_path / "found")) == 3
-    written = [p.read_text() for p in tmp_path.iterdir() if p != log] + list(capsys.readouterr())
-    assert [text for text in written if CANARY in text] == []
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path != log]
+    assert {path.parent.name for path in files} > {".state.rows"}
+    written = [path.read_bytes() for path in files] + [t.encode() for t in capsys.readouterr()]
+    assert [text for text in written if CANARY.encode() in text] == []
+    assert not _open(tmp_path / "state")
+    assert not _open(tmp_path / ".state.rows")
+
+
+def _open(path: Path) -> bool:
+    """Whether others than its owner may have a look."""
+    return bool(path.stat().st_mode & 0o077)
+
+
+def test_two_watches_do_not_share_a_state(watched, tmp_path):
+    folder, _, begin = watched
+    (folder / "gateway.ndjson").touch()
+    begin(tmp_path / "state")
+    with pytest.raises(UsageError, match="another watch"):
+        begin(tmp_path / "state")
 
 
 def test_a_file_that_is_no_state_is_refused(logs, tmp_path, capsys):

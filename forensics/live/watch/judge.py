@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -12,8 +11,10 @@ from forensics.analysis import analyse
 from forensics.capacity import build
 from forensics.clock import Clocks
 from forensics.incident import Incident
-from forensics.live.watch.ring import IDS, Ring
-from forensics.live.watch.told import lines
+from forensics.live.watch.known import Finding
+from forensics.live.watch.ring import Ring
+from forensics.live.watch.signs import IDS
+from forensics.live.watch.told import findings
 from forensics.schema import AFFECTED_TIERS
 
 _REST = 2.0
@@ -48,11 +49,11 @@ class Judge:
             self._floor_of = known, self._lowest()
         return self._floor_of[1]
 
-    def findings(self, now: float, *, last: bool) -> list[dict[str, Any]]:
+    def findings(self, now: float, *, last: bool) -> list[Finding]:
         """Judge what is at rest, but leave the more time for reading the longer that takes."""
         if now < self._from and not last:
             return []
-        found = self._at_rest(now, last=last)
+        found = self._judged(now, last=last)
         ended = time.monotonic()
         self._from = ended + _REST * (ended - now)
         return found
@@ -65,7 +66,7 @@ class Judge:
         known = [int(str(size)) for size in [*sizes, stated] if size is not None]
         return max(0, min(known) - self._incident.trigger.slack_tokens) if known else None
 
-    def _at_rest(self, now: float, *, last: bool) -> list[dict[str, Any]]:
+    def _judged(self, now: float, *, last: bool) -> list[Finding]:
         """Return judged requests of the affected tiers that no record was added to of late."""
         if not (self._moving or last):
             return []  # all is at rest, and was judged so
@@ -74,12 +75,22 @@ class Judge:
         if not rows.height:
             return []
         reading = self._ring.reading(rows, self._folder / "suspects.parquet")
-        judged = analyse(reading, self._incident).requests
-        judged = judged.filter(pl.col("tier").is_in(AFFECTED_TIERS))
-        if last:
-            return lines(judged)
-        moving = rows.filter(pl.col("_at") > now - self._settle)
-        restless = pl.concat([moving[name] for name in IDS]).drop_nulls().unique().implode()
-        names = [name for name in IDS if name in judged.columns]
-        moves = [pl.col(name).is_in(restless).fill_null(value=False) for name in names]
-        return lines(judged.filter(~pl.any_horizontal(moves)))
+        analysis = analyse(reading, self._incident)
+        judged = analysis.requests.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+        if not last:
+            moving = rows.filter(pl.col("_at") > now - self._settle)
+            judged = _at_rest(judged, analysis.observations, moving)
+        return findings(judged, analysis.observations)
+
+
+def _at_rest(judged: pl.DataFrame, records: pl.DataFrame, moving: pl.DataFrame) -> pl.DataFrame:
+    """Return the requests to which no record was added of late, by ids or by the record itself."""
+    restless = pl.concat([moving[name] for name in IDS]).drop_nulls().unique().implode()
+    places = moving.select("file", "line").unique()
+    theirs = records.join(places, on=["file", "line"], how="semi")["handoff"].unique().implode()
+    moves = [
+        pl.col(name).is_in(restless).fill_null(value=False)
+        for name in IDS
+        if name in judged.columns
+    ]
+    return judged.filter(~pl.any_horizontal(*moves, pl.col("handoff").is_in(theirs)))

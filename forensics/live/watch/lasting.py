@@ -4,63 +4,63 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-import polars as pl
+import msgspec
 
 from forensics.live.watch import state as kept
-from forensics.live.watch.follow import Place
-from forensics.live.watch.log import Ends
+from forensics.live.watch.known import Known
+from forensics.live.watch.longer import Longer
 from forensics.live.watch.ring import Ring
+from forensics.live.watch.rows import Kept, Rows
 
 
-def seen(before: kept.State) -> Ends:
-    """Return when the pieces of each file were read that an earlier run held, by their ends."""
-    found: dict[tuple[int, int], dict[int, float]] = {}
-    if before.boot and before.boot == kept.boot():
-        for piece in before.seen:
-            found.setdefault((piece.device, piece.inode), {})[piece.end] = piece.at
-    return found
+def ring(before: kept.State, folder: Path) -> tuple[Ring, int]:
+    """Return a ring with what an earlier run had learnt and held, and how many files are broken.
 
-
-def ring(before: kept.State) -> Ring:
-    """Return a ring with what an earlier run had learnt, and the rows that it held for long."""
+    Args:
+        before: the state.
+        folder: where its rows lie.
+    """
+    goes_on = before.boot != "" and before.boot == kept.boot()
+    rows = Rows(folder, _timed(before.rows, goes_on=goes_on))
+    longer = Rows(folder / "longer", _timed(before.longer, goes_on=goes_on))
     made = Ring(
+        rows,
+        Longer(longer),
         kept.frames(before.capacity, "capacity"),
         kept.frames(before.markers, "markers"),
         Counter({(node, ahead): count for node, ahead, count in before.clock}),
     )
-    frames = kept.frames(before.suspects, "observations")
-    if frames:
-        rows = pl.concat(frames, how="vertical")
-        same = before.boot == kept.boot() and len(before.suspects_at) == rows.height
-        times = before.suspects_at if same and before.boot else [time.monotonic()] * rows.height
-        made.restore(times, rows)
-    return made
+    return made, len(rows.missing) + len(longer.missing)
+
+
+def _timed(files: list[Kept], *, goes_on: bool) -> list[Kept]:
+    """Take rows as read now where the clock that they were timed by began anew."""
+    if goes_on:
+        return files
+    now = time.monotonic()
+    return [msgspec.structs.replace(f, oldest=now, newest=now, at=now) for f in files]
 
 
 def state(
     held: Ring,
-    places: Mapping[str, Sequence[Place]],
-    formats: Mapping[str, str],
-    told: Iterable[str],
+    known: Known,
+    progress: kept.Progress,
+    pending: list[kept.Told],
+    events: list[dict[str, Any]],
 ) -> kept.State:
-    """Return what a restart needs, of what is held, how far logs were read and what was told."""
-    begun = held.begins()
-    logs = {}
-    for name, now in places.items():
-        by_file = {(p.device, p.inode): p for p in now}
-        logs[name] = list({**by_file, **begun.get(name, {})}.values())
-    times, old = held.old()
+    """Return what a restart needs: what is held, told, read, and about to be told."""
     return kept.State(
-        logs=logs,
-        seen=[kept.Seen(p.device, p.inode, p.offset, t) for p, t in held.ends() if p.inode],
-        boot=kept.boot(),
-        suspects_at=times,
-        formats=dict(formats),
+        **vars(progress),
         capacity=kept.learnt(held.capacity, "capacity"),
         markers=kept.learnt(held.markers, "markers"),
         clock=[(node, ahead, n) for (node, ahead), n in sorted(held.clock.items())],
-        told=sorted(told),
-        suspects=kept.learnt([old] if old.height else [], "observations"),
+        rows=held.rows.kept,
+        longer=held.longer.kept,
+        told=known.told,
+        pending=pending,
+        events=events,
+        boot=kept.boot(),
     )

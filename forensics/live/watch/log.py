@@ -1,109 +1,134 @@
-"""One log under its name: the file that is there now, and those that were moved aside."""
+"""One log under its name: its generations, wherever they lie, read one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from forensics.live.watch.follow import MOST, Chunk, Event, Followed, Place, is_at
-
-_Told = Callable[[Event], None]
-Ends = MutableMapping[tuple[int, int], dict[int, float]]
-End = tuple[tuple[int, int], int]
-"""Where a name ends: device and inode of its latest file, and that one's size."""
+from forensics.live.watch.generation import Generation
+from forensics.live.watch.losses import Losses, Told
+from forensics.live.watch.place import Chunk, Identity, Place
+from forensics.live.watch.prints import Prints
+from forensics.live.watch.readers import open_reader
+from forensics.live.watch.search import Look, Search
+from forensics.live.watch.siblings import Beside, at, beside
 
 
 class Log:
-    """Reads what a name stands for, one file after the other.
+    """Reads what a name stands for, one generation after the other.
 
     Args:
         path: the name.
-        places: where an earlier run had come to, oldest file first; () to begin.
-        told: called with what happened to the file.
-        ends: where the pieces ended that an earlier run read, and when it did, by device and
-            inode: they are read again piece by piece; forgotten where the file was emptied.
+        places: where an earlier run had come to, oldest generation first; () to begin.
+        told: called with what happened to a generation.
+        prints: what tells content.
+        number: gives a new generation its number.
+        settle: seconds after which what was moved aside is taken to be written no more.
     """
 
     def __init__(
-        self, path: Path, places: tuple[Place, ...], told: _Told, ends: Ends | None = None
+        self,
+        path: Path,
+        places: Sequence[Place],
+        told: Told,
+        prints: Prints,
+        number: Callable[[], int],
+        settle: float,
     ) -> None:
         self.path = path
-        self._told = told
-        self._ends = {} if ends is None else ends
-        self._files: list[Followed] = []
-        for place in places:
-            found = self._find(place)
-            if found is None:
-                told("lost")
-            else:
-                self._files.append(Followed(found, place))
+        self._told, self._prints, self._number, self._settle = told, prints, number, settle
+        self._generations = [Generation(place, prints) for place in places]
+        self._down = bool(places)
+        losses = Losses(self._generations, told, settle)
+        self._search = Search(path, self._generations, self._new, losses, settle)
 
-    def read(self, *, last: bool = False) -> Chunk | None:
-        """Return the next whole lines: of a file that was moved aside, to its end, first."""
-        self._look()
-        while len(self._files) > 1:
-            chunk = self._files[0].read(last=True, most=self._most())
+    def look(
+        self,
+        *,
+        asked: frozenset[Path],
+        last: bool,
+        logs: frozenset[Path],
+        others: frozenset[Identity],
+    ) -> None:
+        """See what the name stands for now, and where its earlier generations lie.
+
+        Args:
+            asked: files that were asked for under their own names, as a folder asks for all.
+            last: there will be no later look.
+            logs: all logs that are followed.
+            others: files that hold generations of other logs.
+        """
+        here = at(self.path)
+        if here is not None and here.identity in others:
+            here = None
+        turned, down = self._turned(here), self._down
+        near = [one for one in beside(self.path, logs) if one.identity not in others]
+        self._search.look(Look(near, here, asked, turned, last, down))
+        self._down = False
+        for generation in self._generations:
+            generation.look()
+
+    def read(self, *, last: bool = False) -> tuple[Generation, Chunk] | None:
+        """Return the next whole lines: of what was moved aside first."""
+        for generation in self._generations:
+            aside = generation is not self._generations[-1]
+            final = last or (aside and generation.rests(self._settle))
+            chunk = generation.read(final=final)
             if chunk is not None:
-                return chunk
-            self._files.pop(0).close()
-        if not self._files:
-            return None
-        if self._files[0].emptied():
-            self._ends.pop(self._files[0].identity, None)
-            self._told("truncated")
-        return self._files[0].read(last=last, most=self._most())
+                return generation, chunk
+            if aside and final and not generation.rest:
+                generation.end()
+        return None
 
-    def end(self) -> End | None:
-        """Return where the name ends now; None where it stands for no file."""
-        self._look()
-        return (self._files[-1].identity, self._files[-1].size) if self._files else None
+    def places(self) -> list[Place]:
+        """Return where the next lines begin, in each generation."""
+        return [generation.place for generation in self._generations]
 
-    def reached(self, end: End | None) -> bool:
-        """Say whether all was read up to what was its end once: what came since can wait."""
-        if end is None or end[0] not in {file.identity for file in self._files}:
-            return True
-        first = self._files[0]
-        return first.identity == end[0] and first.place.offset >= end[1]
-
-    def _most(self) -> int:
-        """Return how many bytes may be read at once: up to where an earlier run had come."""
-        place = self._files[0].place
-        ends = self._ends.get((place.device, place.inode), ())
-        return min((end - place.offset for end in ends if end > place.offset), default=MOST)
-
-    def back(self, chunk: Chunk) -> None:
-        """Read a chunk again the next time."""
-        self._files[0].back(chunk.begin)
-
-    def places(self) -> tuple[Place, ...]:
-        """Return where the next lines begin, in each file that is not read to its end."""
-        return tuple(file.place for file in self._files)
+    def identities(self) -> set[Identity]:
+        """Return which files hold generations of this log, as far as is sure."""
+        return self._search.sure
 
     def close(self) -> None:
         """Close the files."""
-        while self._files:
-            self._files.pop().close()
+        for generation in self._generations:
+            generation.leave()
 
-    def _look(self) -> None:
-        """Open the file that the name stands for now, if it is another one."""
+    def _new(self) -> Generation:
+        return Generation.new(self._number(), self._prints)
+
+    def _turned(self, here: Beside | None) -> Generation | None:
+        """Begin what the name stands for now; return what others may have followed since."""
+        tail = self._generations[-1] if self._generations else None
+        if tail is None:
+            if here is not None:
+                self._begin(here)
+            return None
+        if tail.homeless and here is not None and here.identity in tail.copies:
+            if not tail.finds(self.path, here.copy) or tail.emptied():
+                return self._emptied(tail, here)
+        elif tail.emptied():
+            return self._emptied(tail, here)
+        if here is not None and not tail.holds(here.identity) and self._begin(here):
+            self._told("rotated", tail.number)
+            return tail
+        return tail if self._down else None
+
+    def _emptied(self, tail: Generation, here: Beside | None) -> Generation:
+        """Begin again what was emptied in place; what was in it may have been copied before."""
+        for identity in [i for i in tail.copies if tail.holds(i) or (here and i == here.identity)]:
+            del tail.copies[identity]
+        tail.leave()
+        self._told("truncated", tail.number)
+        if here is not None:
+            self._begin(here)
+        return tail
+
+    def _begin(self, here: Beside) -> bool:
         try:
-            found = self.path.stat()
+            reader = open_reader(self.path)
         except OSError:
-            return  # between being moved and made anew, or gone
-        if (found.st_dev, found.st_ino) in {file.identity for file in self._files}:
-            return
-        try:
-            self._files.append(Followed(self.path))
-        except OSError:
-            return
-        if len(self._files) > 1:
-            self._told("rotated")
-
-    def _find(self, place: Place) -> Path | None:
-        """Return where a file lies now: under its name, or moved aside in the same folder."""
-        beside = sorted(self.path.parent.glob(f"{_escaped(self.path.name)}*"))
-        return next((path for path in [self.path, *beside] if is_at(path, place)), None)
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+            return False  # between being moved and made anew, or not to be read
+        made = self._new()
+        made.attach(reader, here.copy)
+        self._generations.append(made)
+        return True

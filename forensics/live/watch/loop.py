@@ -52,7 +52,8 @@ def watch(
         UsageError: the state file holds no state.
     """
     with scratch_folder() as folder:
-        seen = Watch(logs, incident, folder, Output(places.out, ()), places.state, asked)
+        but = [places.textfile] if places.textfile is not None else []
+        seen = Watch(logs, incident, folder, Output(places.out, ()), places.state, asked, but)
         try:
             code = _follow(seen, places, asked, told)
         except KeyboardInterrupt:

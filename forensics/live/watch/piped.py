@@ -6,17 +6,27 @@ import os
 import select
 import sys
 
-from forensics.live.watch.follow import MOST, Chunk, Place
+from forensics.live.watch.generation import MOST
+from forensics.live.watch.place import Chunk
 
 
 class Piped:
-    """Holds what has come and was not taken yet."""
+    """Holds what has come and was not taken yet.
 
-    def __init__(self) -> None:
+    Args:
+        number: gives it its number.
+    """
+
+    def __init__(self, number: int) -> None:
         self._data = b""
-        self._lines = 0
+        self._number, self._lines = number, 0
         self.ended = False
         """No more will come."""
+
+    @property
+    def open(self) -> bool:
+        """Say whether something may have come, or come yet, that nobody will have read."""
+        return bool(self._data) or not self.ended
 
     def read(self, *, last: bool) -> Chunk | None:
         """Return a piece of what is there, or with ``last`` of all that comes; None where none is.
@@ -31,10 +41,7 @@ class Piped:
         end = self._data.rfind(b"\n") + 1
         if (last and self.ended) or (not end and len(self._data) >= MOST):
             end = len(self._data)
-        if not end:
-            return None
-        begin = Place(0, 0, "", 0, 0, self._lines)
-        return Chunk(self._data[:end], begin, begin)
+        return Chunk(self._data[:end], self._number, 0, self._lines) if end else None
 
     def take(self, chunk: Chunk) -> None:
         """Let go of a piece that was read."""

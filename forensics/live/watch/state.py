@@ -1,12 +1,14 @@
-"""What a restart needs: how far each log was read, what was learnt of capacities, what was told.
+"""What a restart needs: how far each log was read, what was learnt and read of late, what was told.
 
-Places are those of the oldest rows that are still held: a restart reads a little again and
-knows by what it has told that nothing is told twice. What it reads again is as old as it was:
-else a watch that is restarted often would never judge anything. No row of a request is in it.
+A state names the files of rows that belong to it and lie beside it; see :mod:`rows`. It is
+written after what it says was read, and before anything is told of that: a run that goes on
+from it tells what the killed one did not, under the same ids. No line of a log is in it:
+generations are known by keyed hashes.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,12 @@ import polars as pl
 from forensics import schema
 from forensics.errors import UsageError
 from forensics.guard import checked
-from forensics.live.watch.follow import Place
+from forensics.live.watch.place import Place
+from forensics.live.watch.rows import Kept
 from forensics.output import write_private
 from forensics.sources.layout import KINDS
+
+_VERSION = 2
 
 
 class Learnt(msgspec.Struct, frozen=True):
@@ -27,43 +32,65 @@ class Learnt(msgspec.Struct, frozen=True):
     columns: dict[str, list[Any]]
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """Which piece of a file was read when, by the running clock of this machine."""
+class Told(msgspec.Struct, frozen=True):
+    """A finding: its id, its tier, and the records behind it by generation and line."""
 
-    device: int
-    inode: int
-    end: int
-    at: float
+    id: str
+    tier: str
+    records: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far logs were read: see :class:`State`."""
+
+    logs: dict[str, list[Place]]
+    formats: dict[str, str]
+    numbers: int
+    salt: str
+    piped: bool
 
 
 class State(msgspec.Struct, frozen=True):
-    """The state of a watch."""
+    """The state of a watch.
+
+    ``numbers`` is the highest number of a generation so far. ``pending`` and ``events`` were
+    about to be told: whether they were, the output says. ``piped`` says that standard input
+    was read and had not ended.
+    """
 
     logs: dict[str, list[Place]] = {}
     formats: dict[str, str] = {}
+    numbers: int = 0
+    salt: str = ""
+    piped: bool = False
     capacity: list[Learnt] = []
     markers: list[Learnt] = []
     clock: list[tuple[str, int, int]] = []
-    told: list[str] = []
-    suspects: list[Learnt] = []
-    suspects_at: list[float] = []
-    seen: list[Seen] = []
+    rows: list[Kept] = []
+    longer: list[Kept] = []
+    told: list[Told] = []
+    pending: list[Told] = []
+    events: list[dict[str, Any]] = []
     boot: str = ""
-    version: int = 1
+    version: int = _VERSION
 
 
 def load(path: Path | None) -> State:
     """Return the state of a file, or the first one where there is none.
 
     Raises:
-        UsageError: the file holds none.
+        UsageError: the file holds none, or that of another version.
     """
     if path is None or not path.exists():
         return State()
     try:
-        return msgspec.json.decode(path.read_bytes(), type=State)
+        state = msgspec.json.decode(path.read_bytes(), type=State)
     except msgspec.MsgspecError:
-        raise UsageError(f"{path}: is no state of a watch; remove it to begin anew") from None
+        state = None
+    if state is None or state.version != _VERSION:
+        raise UsageError(f"{path}: is no state of a watch; remove it to begin anew")
+    return state
 
 
 def save(path: Path, state: State) -> None:
@@ -72,6 +99,11 @@ def save(path: Path, state: State) -> None:
     made.unlink(missing_ok=True)
     write_private(made, msgspec.json.encode(state))
     made.replace(path)
+
+
+def folder(path: Path) -> Path:
+    """Return where the rows of a state lie."""
+    return path.with_name(f".{path.name}.rows")
 
 
 def boot() -> str:

@@ -1,13 +1,12 @@
-"""What a watch has told: JSON lines, each finding once.
+"""What a watch tells: findings and events as JSON lines, each under an id.
 
-Into a file a finding goes before the state that no longer holds its rows, and the file
-itself says what is in it: whenever a run is killed, the next one neither leaves a finding
-out nor writes it twice. What was cut short in the middle of a line is taken off first.
+Into a file they go after a state that says that they are about to, and the file itself says
+what is in it: whenever a run is killed, the next one neither leaves one out nor writes it
+twice. What was cut short in the middle of a line is taken off first.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable
@@ -18,7 +17,10 @@ import click
 import polars as pl
 
 from forensics import declared, tables
+from forensics.analysis import REQUEST_ORDER
+from forensics.duplicates import UNNAMED
 from forensics.guard import checked
+from forensics.live.watch.known import Finding, Record, told_id
 
 _NAMES = (
     "tier", "rung", "request_id", "prefill_request_id", "transfer_id", "attempt", "tenant_id",
@@ -30,21 +32,39 @@ _BEGIN = b'{"event": '
 _IDENTITY = ("request_id", "transfer_id", "attempt", "tenant_id", "received_at", "tier")
 
 
-def lines(rows: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return judged requests as findings, each under an id that is made of what it is.
+def findings(rows: pl.DataFrame, records: pl.DataFrame) -> list[Finding]:
+    """Return judged requests as they are told.
+
+    Args:
+        rows: judged requests.
+        records: those behind them, with ``handoff``, ``file`` and ``line``.
 
     Raises:
         PrivacyError: a row holds what the table of requests may not hold.
     """
+    rows = rows.sort(REQUEST_ORDER, nulls_last=True)
     table = checked(tables.request_table(rows), declared.REQUESTS).select(_NAMES)
-    return [_finding(row) for row in table.iter_rows(named=True)]
+    behind: dict[Any, list[Record]] = {}
+    for handoff, file, line in records.select("handoff", "file", "line").unique().iter_rows():
+        behind.setdefault(handoff, []).append((file, line))
+    both = zip(table.iter_rows(named=True), rows["handoff"], strict=True)
+    return [_finding(row, tuple(sorted(behind.get(handoff, ())))) for row, handoff in both]
 
 
-def _finding(row: dict[str, Any]) -> dict[str, Any]:
+def _finding(row: dict[str, Any], records: tuple[Record, ...]) -> Finding:
     row = {name: _plain(value) for name, value in row.items()}
-    identity = json.dumps([row[name] for name in _IDENTITY])
-    digest = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    return {"event": "finding", "finding_id": digest, **row}
+    identity = [row[name] for name in _IDENTITY]
+    if str(row["request_id"] or UNNAMED).startswith(UNNAMED) and row["transfer_id"] is None:
+        # Named by its values, and counted among its equals: where it stands tells it from them.
+        identity[0] = str(row["request_id"]).rpartition(":")[0]
+        identity += [list(record) for record in records]
+    return Finding({"event": "finding", "finding_id": told_id(identity), **row}, records)
+
+
+def happened(event: str, log: str, number: int, more: dict[str, Any]) -> dict[str, Any]:
+    """Return what happened to a generation of a log, as it is told."""
+    told = told_id([event, log, number, more])
+    return {"event": event, "event_id": told, "log": log, **more}
 
 
 def _plain(value: Any) -> Any:
@@ -54,37 +74,36 @@ def _plain(value: Any) -> Any:
 class Output:
     """Takes findings and events, to a file that is appended to or to standard output."""
 
-    def __init__(self, path: Path | None, known: Iterable[str]) -> None:
-        self._path = path
-        self.told = set(known)
+    def __init__(self, path: Path | None, known: Iterable[str] = ()) -> None:
+        self.path = path
+        self.ids = set(known)
         if path is not None and path.exists():
-            self.told |= _ids(path)
+            self.ids |= _ids(path)
 
-    def findings(self, found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Write those that were not told before, and return them."""
-        new = [item for item in found if item["finding_id"] not in self.told]
-        self.told |= {item["finding_id"] for item in new}
-        self.write(new)
-        return new
-
-    def write(self, events: list[dict[str, Any]]) -> None:
-        """Write events, and see to it that they are on disk."""
-        if not events:
+    def write(self, told: list[dict[str, Any]]) -> None:
+        """Write what was not written before, and see to it that it is on disk."""
+        new = [one for one in told if _id(one) not in self.ids]
+        if not new:
             return
-        text = "".join(json.dumps(event) + "\n" for event in events)
-        if self._path is None:
+        text = "".join(json.dumps(one) + "\n" for one in new)
+        if self.path is None:
             click.echo(text, nl=False)
-            return
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
-        descriptor = os.open(self._path, flags, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        else:
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            descriptor = os.open(self.path, flags, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(text.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        self.ids |= {_id(one) for one in new}
+
+
+def _id(told: dict[str, Any]) -> str:
+    return str(told.get("finding_id") or told.get("event_id"))
 
 
 def _ids(path: Path) -> set[str]:
-    """Return the ids of the findings in a file, and take off one of them that was cut short.
+    """Return the ids of what a file holds, and take off one of them that was cut short.
 
     A last line of somebody else's is ended, and stays.
     """
@@ -99,7 +118,7 @@ def _ids(path: Path) -> set[str]:
     found = set()
     for line in data[:whole].splitlines():
         try:
-            found.add(json.loads(line).get("finding_id"))
+            found.add(_id(json.loads(line)))
         except (ValueError, AttributeError):
             continue  # another program's line
-    return found - {None}
+    return found

@@ -1,21 +1,24 @@
-"""The watch itself: read what is new, judge what has come to rest, tell it, remember it."""
+"""The watch itself: read what is new, judge what has come to rest, remember it, tell it."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from forensics import held
 from forensics.errors import UsageError
 from forensics.incident import Incident
 from forensics.live.watch import lasting
 from forensics.live.watch import state as kept
 from forensics.live.watch.asked import Asked, Counts
-from forensics.live.watch.follow import Event
+from forensics.live.watch.inputs import Inputs
 from forensics.live.watch.intake import Intake
 from forensics.live.watch.judge import Judge
-from forensics.live.watch.told import Output
+from forensics.live.watch.known import Finding, Known
+from forensics.live.watch.told import Output, happened
 from forensics.objects import ObjectPath, place
 from forensics.schema import TIERS
 
@@ -29,13 +32,15 @@ class Watch:
     Args:
         logs: files, folders, globs or ``-``; looked for anew again and again.
         incident: what is asked.
-        folder: private, for rows.
+        folder: private, for rows that need not outlast it.
         output: where findings go.
         state_file: where to remember, if anywhere.
         asked: how.
+        but: further files of its own, which may lie among the logs.
 
     Raises:
-        UsageError: a log lies in storage, or the state file holds no state.
+        UsageError: a log lies in storage, the state file holds no state, or another watch
+            goes on from it.
     """
 
     def __init__(
@@ -46,17 +51,28 @@ class Watch:
         output: Output,
         state_file: Path | None,
         asked: Asked,
+        but: Sequence[Path] = (),
     ) -> None:
         if any(isinstance(place(log), ObjectPath) for log in logs):
             raise UsageError("watch follows files that grow; objects in storage do not")
-        self._output, self._state_file, self._keep = output, state_file, asked.keep
+        self._keep, self._state, self._output = asked.keep, state_file, output
+        rows = kept.folder(state_file) if state_file is not None else folder / "rows"
+        self._lock: int | None = _held(rows)
         before = kept.load(state_file)
-        output.told |= set(before.told)
+        self._ring, broken = lasting.ring(before, rows)
+        pending = [one for one in before.pending if one.id in output.ids]
+        self._known = Known([*before.told, *pending], output.ids)
         self.counts = Counts()
-        self._intake = Intake(logs, incident, folder, self.counts, self._happened, before)
-        self._ring = lasting.ring(before)
+        self._events = list(before.events)
+        own = [path for path in (output.path, state_file, rows, *but) if path is not None]
+        inputs = Inputs(logs, before.logs, own)
+        self._intake = Intake(
+            inputs, incident, folder, asked.settle, self.counts, self._happened, before
+        )
         self._judge = Judge(self._ring, incident, folder, asked.settle)
         self._saved: object = None
+        for number in range(broken):
+            self._happened("", "lost", number, what="rows", certain=True)
 
     def step(self, *, last: bool = False) -> list[dict[str, Any]]:
         """Read what is new and return the findings that were told; ``last`` waits for nothing.
@@ -65,36 +81,66 @@ class Watch:
             NoInputError: a log that was named does not exist.
             PrivacyError: a row holds what it may not hold.
         """
-        self._intake.find()
-        for held in self._intake.read(last=last):
-            self._ring.add(held, self._keep)
-            if held:
+        self._intake.find(last=last)
+        if self._saved is None:  # what was there from the beginning is known, whatever comes
+            self._save([])
+        for chunks in self._intake.read(last=last):
+            self._ring.add(chunks, self._keep)
+            if chunks:
                 self._judge.moved()
         now = time.monotonic()
-        told = self._output.findings(self._judge.findings(now, last=last))
-        self.counts.tiers.update(item["tier"] for item in told)
+        new = self._known.new(self._judge.findings(now, last=last))
         self._ring.forget(now - self._keep, now - _LONGER * self._keep, self._judge.floor())
-        self._save()
-        return told
+        self._save(new)
+        self._tell(new)
+        return [one.told for one in new]
 
     def close(self) -> None:
         """Close the files."""
         self._intake.close()
+        if self._lock is not None:
+            os.close(self._lock)
+        self._lock = None
 
-    def _happened(self, event: Event, log: str) -> None:
+    def _tell(self, new: list[Finding]) -> None:
+        """Tell what the state says is about to be told."""
+        self._output.write([*self._events, *(one.told for one in new)])
+        self._events = []
+        for one in new:
+            self._known.add(one.entry)
+            self.counts.tiers[one.tier] += 1
+        if new and self._output.path is None:
+            self._save([])
+
+    def _happened(self, log: str, event: str, number: int, **more: Any) -> None:
         self.counts.events[event] += 1
-        self._output.write([{"event": event, "log": log}])
+        self._events.append(happened(event, log, number, more))
 
-    def _save(self) -> None:
-        """Remember how far this came, where it came any further."""
-        if self._state_file is None:
-            return
-        places = self._intake.places()
-        now = (places, len(self._output.told), self._ring.sizes())
-        if now != self._saved:
-            told, formats = self._output.told, self._intake.formats
-            kept.save(self._state_file, lasting.state(self._ring, places, formats, told))
+    def _save(self, new: list[Finding]) -> None:
+        """Remember how far this came, where it came any further, and let go of what it left."""
+        progress, told = self._intake.progress(), len(self._known.told)
+        now = (progress, told, len(new), len(self._events), self._ring.sizes())
+        if self._state is not None and now != self._saved:
+            pending = [one.entry for one in new]
+            state = lasting.state(self._ring, self._known, progress, pending, self._events)
+            kept.save(self._state, state)
             self._saved = now
+        self._ring.sweep()
+
+
+def _held(rows: Path) -> int:
+    """Make the folder of a state's rows and hold it: two watches would spoil it for each other.
+
+    Raises:
+        UsageError: another watch holds them.
+    """
+    rows.mkdir(mode=0o700, exist_ok=True)
+    try:
+        return held.hold(rows)
+    except BlockingIOError:
+        raise UsageError(f"{rows}: another watch goes on from there") from None
+    except OSError:
+        return os.open(rows, os.O_RDONLY)  # locks do not work here
 
 
 def reached(told: Sequence[dict[str, Any]], tier: str | None) -> bool:

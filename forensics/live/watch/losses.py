@@ -1,0 +1,100 @@
+"""What of a log was lost: told once, with what is known of it, and only where it may have been.
+
+``rest`` is what followed in a generation that lies nowhere any more; ``between`` are whole
+generations that came and went between two looks.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from forensics.live.watch.generation import Generation
+from forensics.live.watch.siblings import Beside, position
+
+if TYPE_CHECKING:
+    from forensics.live.watch.search import Look
+
+_SURE = 2
+"""Looks after which what is not found is not there: files may be on their way."""
+
+
+class Told(Protocol):
+    """Takes what happened to a generation of a log."""
+
+    def __call__(self, event: str, number: int, **more: Any) -> None:
+        """Tell it."""
+
+
+class Losses:
+    """Sees what is missing.
+
+    Args:
+        generations: the known ones, oldest first.
+        told: called with what was lost.
+        settle: seconds for which a file that is still being written is waited for.
+    """
+
+    def __init__(self, generations: list[Generation], told: Told, settle: float) -> None:
+        self._all, self._told, self._settle = generations, told, settle
+        self._homeless: dict[int, tuple[int, float]] = {}
+        self._turned: Generation | None = None
+        self._looks, self._adopted = 0, 0
+
+    def adopted(self, made: Generation, *, empty: bool, whole: bool) -> None:
+        """Count a generation that was missed; what it is packed in may break off."""
+        self._adopted += not empty
+        if not whole:
+            self._lost(made, "rest", certain=True)
+
+    def guessed(self, generation: Generation) -> None:
+        """Take a file for one of which nothing was read: another may have been it, and be gone."""
+        self._lost(generation, "rest", certain=False)
+
+    def look(self, look: Look, name: str, coming: list[Beside]) -> None:
+        """Tell what was lost up to this look; what is coming may hold some of it yet."""
+        self._rests(look, waiting=bool(coming))
+        if look.turned is not None and self._turned is None:
+            self._turned, self._looks = look.turned, 0
+        if self._turned is None:
+            self._adopted = 0
+            return
+        self._looks += 1
+        if look.last or self._looks >= _SURE:
+            self._between(self._turned, look, name, len(coming))
+            self._turned, self._adopted = None, 0
+
+    def _rests(self, look: Look, *, waiting: bool) -> None:
+        now = time.monotonic()
+        homeless = [g for g in self._all if g.homeless]
+        found = {g.number: self._homeless.get(g.number, (0, now)) for g in homeless}
+        self._homeless = {n: (looks + 1, at) for n, (looks, at) in found.items()}
+        for generation in homeless:
+            looks, since = self._homeless[generation.number]
+            coming = waiting and now - since < self._settle
+            if look.last or (looks >= _SURE and not coming):
+                self._lost(generation, "rest", certain=generation.rest > 0)
+                generation.end()
+
+    def _between(self, turned: Generation, look: Look, name: str, coming: int) -> None:
+        """Tell whether generations that followed another lie nowhere, by how far it was moved."""
+        here = look.here.identity if look.here is not None else None
+        if turned not in self._all:
+            return
+        if here in turned.copies:
+            if (
+                self._adopted and not turned.offset
+            ):  # it may be another that was given the same inode
+                self._lost(turned, "between", certain=False)
+            return
+        names = [one.path.name for one in look.near if one.identity in turned.copies]
+        counts = [count for one in names if (count := position(name, one)) is not None]
+        after = len(self._all) - 1 - self._all.index(turned) + coming
+        if counts and min(counts) > after:
+            self._lost(turned, "between", certain=True, generations=min(counts) - after)
+        elif not names and (self._adopted or coming) and not turned.finished:
+            self._lost(turned, "between", certain=False)
+
+    def _lost(self, generation: Generation, what: str, **more: Any) -> None:
+        place = {"after_bytes": generation.offset, "after_lines": generation.lines}
+        self._told("lost", generation.number, what=what, **place, **more)
