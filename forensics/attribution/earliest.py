@@ -1,4 +1,9 @@
-"""Whether anything can have run on a rank before a moment, of which a log would tell."""
+"""Whether anything can have run on a rank before a moment, of which a log would tell.
+
+That logs begin with a record shows nothing: it may be of a running engine, and what ran before was
+not kept. Something older has to be in them; or a warm-up, which only an engine that starts writes;
+or nobody's request came for longer than an engine loads.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +15,23 @@ import polars as pl
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.holds import Ints
 from forensics.attribution.ranks import beside
-from forensics.attribution.silences import LOADING, SHORTEST
+from forensics.attribution.silences import LOADING
 from forensics.boots import BEGINNING
-
-ENOUGH = 5
-"""Requests in as much time after a stretch without any that make it no chance that it is empty."""
+from forensics.columns import ensure
+from forensics.probes import HEALTH_CHECK
 
 
 @dataclass(frozen=True)
 class Earliest:
-    """When the ``first`` request may have run on a rank, and when all ``came``, sorted."""
+    """When the ``first`` request may have run on a rank, and when all ``came``, sorted.
+
+    ``warmed`` are its warm-ups; ``together`` moments of which several servers have a record.
+    """
 
     first: int | None
     came: Ints
+    warmed: Ints
+    together: frozenset[int]
 
     def nothing_before(self, at: int) -> bool:
         """Say whether nothing can have run on the rank before, of which a log would tell."""
@@ -30,9 +39,11 @@ class Earliest:
             return False
         if not len(self.came) or self.came[0] < at - START_OFF:
             return True
-        apart = int(self.came[0]) - at
-        soon = np.searchsorted(self.came, self.came[0] + apart, side="right")
-        return apart >= LOADING or (apart >= SHORTEST and int(soon) >= ENOUGH)
+        loaded = at + LOADING
+        until = loaded if self.first is None else min(loaded, self.first)
+        if ((self.warmed >= at) & (self.warmed <= until)).any():
+            return True
+        return int(self.came[0]) >= loaded and at not in self.together
 
 
 def by_rank(ran: pl.DataFrame) -> dict[str, int]:
@@ -48,7 +59,31 @@ def by_rank(ran: pl.DataFrame) -> dict[str, int]:
     return dict(first.drop_nulls().iter_rows())
 
 
+def together(epochs: pl.DataFrame) -> frozenset[int]:
+    """Return the moments of which several servers have a record: somebody asked them all then.
+
+    Servers do not start in one and the same moment, to the last digit of it.
+    """
+    server = pl.col("node").str.replace(r"/[^/]*$", "")
+    number = epochs.group_by("effective_at").agg(server.n_unique().alias("servers"))
+    return frozenset(number.filter(pl.col("servers") > 1)["effective_at"].to_list())
+
+
 def moments(ran: pl.DataFrame) -> Ints:
     """Return when requests began of which that is known, sorted."""
     came = np.sort(ran["began"].drop_nulls().to_numpy())
     return came[came > BEGINNING]
+
+
+def warm_ups(probed: pl.DataFrame, side: str) -> dict[str, Ints]:
+    """Return when each rank of one side was warmed up, by its name; a server's are its ranks'.
+
+    Args:
+        probed: records of health checks and warm-ups.
+        side: ``decode`` or ``prefill``.
+    """
+    rows = ensure(probed, [f"{side}_node", "request_id", "received_at"])
+    check = pl.col("request_id").str.starts_with(HEALTH_CHECK).fill_null(value=False)
+    rows = rows.filter(~check).select(node=f"{side}_node", at="received_at").drop_nulls()
+    every = beside(rows["node"]).join(rows, on="node").group_by("rank").agg("at")
+    return {rank: np.sort(np.array(at, dtype=np.int64)) for rank, at in every.iter_rows()}

@@ -3,12 +3,11 @@
 A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
 another pool, another release or, among the same settings, another figure, which cannot change
 without one; or where nothing can have run on the rank before it. That logs begin with a record
-shows nothing of what ran before: a record of a request must be older, or the first must have come
-so much later that it is no chance. Names are told in many ways,
-and what an engine resolves is told in other settings, so that these show nothing: such a record may
-be of a start all the same, unless a request held pages across it. A start that a request outlived
-was none. Where what is told may be of one start or of two, one looks back to the earlier: whoever
-ran since is possible, and nobody is certain.
+shows nothing of what ran before (:mod:`forensics.attribution.earliest`). Names are told in many
+ways, and what an engine resolves is told in other settings, so that these show nothing: such a
+record may be of a start all the same, unless a request held pages across it. A start that a request
+outlived was none. Where what is told may be of one start or of two, one looks back to the earlier:
+whoever ran since is possible, and nobody is certain.
 """
 
 from __future__ import annotations
@@ -52,7 +51,13 @@ class Starts:
     unsure: dict[str, list[int]]
 
 
-def of_side(requests: pl.DataFrame, side: str, epochs: pl.DataFrame, told: StartLines) -> Starts:
+def of_side(
+    requests: pl.DataFrame,
+    side: str,
+    epochs: pl.DataFrame,
+    told: StartLines,
+    probed: pl.DataFrame,
+) -> Starts:
     """Return the starts of the ranks of one side.
 
     Args:
@@ -60,17 +65,19 @@ def of_side(requests: pl.DataFrame, side: str, epochs: pl.DataFrame, told: Start
         side: ``decode`` or ``prefill``.
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
         told: of :func:`forensics.attribution.startlines.read`.
+        probed: records of health checks and warm-ups.
     """
     every_rank = _ran(requests, side)
     ran = every_rank.drop_nulls("node").sort("node")
     begun, came = earliest.by_rank(every_rank), earliest.moments(every_rank)
+    asked, warmed = earliest.together(epochs), earliest.warm_ups(probed, side)
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
     starts = Starts(side, {}, {}, {})
     for (rank,), rows in ran.group_by("node", maintain_order=True):
         node = str(rank)
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
-        shown = Earliest(begun.get(node), came)
+        shown = Earliest(begun.get(node), came, warmed.get(node, came[:0]), asked)
         every, maybe = _sorted_out(own, server_of(node), shown, told)
         held = rows.select("taken", "ended").drop_nulls()
         over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}

@@ -120,6 +120,13 @@ def busy(*, hole: range = range(0), first: int = 60) -> list[dict[str, object]]:
 
 
 STARTED = POOL | {"effective_at": f"{DAY}00:55:00Z"}
+WARM_UP = hold("f81909e68629fcd0", "00:56:00.5", "00:56:00.6", transfer_id="0", hop="decode") | {
+    "tenant_id": None,
+    "decode_prompt_tokens": 4,
+    "completion_tokens": 8,
+    "reserved_pages": 1,
+    "transferred_pages": 1,
+}
 LAST = READER | {
     name: f"{DAY}03:10:0{n}.5Z"
     for n, name in enumerate(("received_at", "reserved_at", "released_at"))
@@ -138,7 +145,7 @@ LAST = READER | {
 )
 def test_a_stretch_without_requests_in_any_log_widens(tmp_path, requests, lost):
     elsewhere = hold("e", "03:09:00.5", "03:09:01.5", decode_node="d2", tenant_id="elsewhere")
-    case = read(tmp_path, STARTED, *requests, elsewhere, LAST)
+    case = read(tmp_path, STARTED, WARM_UP, *requests, elsewhere, LAST)
     assert ("records_lost" in found(case)[0]) is lost
     tiers = dict(case.sources.polars().select("source_tenant_id", "tier").iter_rows())
     assert tiers.get("elsewhere") == ("not_assessable" if lost else None)

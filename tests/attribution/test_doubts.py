@@ -160,6 +160,7 @@ def test_requests_that_were_put_back_keep_a_rank_from_being_replayed():
 
 
 PREFILL = POOL | {"node": "p1", "role": "prefill", "pool_tokens": 300, "context_tokens": 100_000}
+PREFILL |= {"effective_at": f"{DAY}00:00:10Z"}
 OVER = {"transferred_pages": None, "prefill_node": "p1", "prompt_tokens": 512}
 PARTLY = {
     "failed": hold("f", "01:30", 40, transferred_pages=None, completion_tokens=0, http_status=503),

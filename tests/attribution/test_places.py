@@ -19,7 +19,11 @@ def of(rank: str, *rows: dict[str, object]) -> list[dict[str, object]]:
 
 
 def pools(*ranks: str) -> list[dict[str, object]]:
-    return [POOL | {"node": rank} for rank in ranks]
+    """Of servers that started a second apart."""
+    moments = (f"2026-09-01T00:00:0{n}Z" for n in range(len(ranks)))
+    return [
+        POOL | {"node": rank, "effective_at": at} for rank, at in zip(ranks, moments, strict=True)
+    ]
 
 
 @pytest.mark.parametrize(("here", "there"), [("d1", "d2"), ("d1/dp0", "d1/dp1"), ("d2", "d1")])

@@ -205,16 +205,31 @@ def test_the_response_is_no_source_of_itself(tmp_path):
     assert sources(tmp_path, NEW, READER) == ["new"]
 
 
+def warm_up(at: str) -> dict[str, object]:
+    """What SGLang asks of each rank before it is ready."""
+    row = record("f81909e68629fcd0", None, at, transfer_id="0", hop="decode", completion_tokens=8)
+    return row | {"decode_prompt_tokens": 4, "reserved_pages": 1}
+
+
 @pytest.mark.parametrize(
     ("first", "older", "shown"),
     [
         ("01:00:03", [], False),
         ("01:00:03", [record("y", "of-y", "00:59:00", decode_node="d2")], True),
         ("01:05:00", [], False),
-        ("01:05:00", [record(f"m{n}", None, f"01:06:0{n}") for n in range(4)], True),
+        ("01:05:00", [record(f"m{n}", None, f"01:06:0{n}") for n in range(4)], False),
+        ("01:05:00", [warm_up("01:02:00")], True),
+        ("01:05:00", [warm_up("01:05:01")], False),
+        ("01:40:00", [start("01:00:00", 640, node="d2")], False),
         ("01:40:00", [], True),
     ],
-    ids=["at once", "but others ran before", "in sparse logs", "in busy ones", "much later"],
+    ids=[
+        "at once",
+        "but others ran before",
+        "in sparse logs",
+        "in busy ones",
+        *("warmed up", "warmed up since", "with another", "much later"),
+    ],
 )
 def test_logs_that_begin_with_a_snapshot_show_no_start(tmp_path, first, older, shown):
     """What ran before is in no log: of a rank whose pool is known to have been empty, nothing."""
