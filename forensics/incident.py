@@ -22,7 +22,7 @@ from msgspec import Meta, Struct
 from forensics import schema
 from forensics.attestations.record import Attestation
 from forensics.errors import IncidentError
-from forensics.sources.profiles.shape import Profile
+from forensics.sources.profiles.shape import WORDS, Profile
 
 NonNegative = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -270,9 +270,16 @@ def parse(document: dict[str, Any]) -> Incident:
     try:
         incident = msgspec.convert(document, Incident)
     except msgspec.ValidationError as error:
-        raise IncidentError(str(error)) from None
+        raise IncidentError(f"{error}{_known(str(error))}") from None
     _check(incident)
     return incident
+
+
+def _known(fault: str) -> str:
+    """Return the words that may stand where a profile has another one; empty elsewhere."""
+    at = re.match(r"Invalid enum value .* - at `\$\.logs\.profiles\[.*\.(\w+)(?:\[\d+\])?`$", fault)
+    words = WORDS.get(at[1], ()) if at is not None else ()
+    return f"; known: {', '.join(words)}" if words else ""
 
 
 def _refuse_unknown_keys(value: Any, kind: Any, where: str) -> None:

@@ -16,6 +16,8 @@ from forensics.coverage.quiet import edges, quiet
 from forensics.direction import WRITES
 from forensics.skew import GATEWAY
 from forensics.sources.otlp import SAMPLED
+from forensics.sources.profiles import unfilled
+from forensics.sources.profiles.shape import OWN
 from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
@@ -129,9 +131,20 @@ def _noted(analysis: Analysis) -> list[str]:
         flags.append(f"{count(notes[SAMPLED], 'span')} of a sample, by what the trace itself says")
     if notes[ASKED]:
         flags.append(f"{count(notes[ASKED], 'record')} in logs that were not read: {ASKED}")
+    flags += _unfilled(analysis)
     if notes[FURTHER]:
         flags.append(f"{count(notes[FURTHER], 'record')} of several lines: the first one was read")
     return flags
+
+
+def _unfilled(analysis: Analysis) -> list[str]:
+    """Return the columns of the incident's own profiles that a whole file had no value for."""
+    own = [facts for facts in analysis.files if OWN in (facts.format or "")]
+    named = Counter(column for facts in own for column in unfilled.columns(facts.notes))
+    return [
+        f"{count(files, 'file')} read by a profile without any {column}: is its path right?"
+        for column, files in sorted(named.items())
+    ]
 
 
 def _markers(analysis: Analysis) -> list[str]:

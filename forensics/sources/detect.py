@@ -17,6 +17,7 @@ from forensics.sources.wrappers.objects import in_a_list
 from forensics.sources.wrappers.stack import Stack
 
 _HEAD_LINES = 200
+_NOR_OWN = "no known format, and no profile's: all that is in told_by must be in its records"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 EMPTY, BLANK = "empty file", "no record: only blank lines"
@@ -122,4 +123,5 @@ def tell(stack: Stack, incident: Incident) -> Detected:
         return Detected(stack, None, BLANK)
     if b"\0" in head:
         return Detected(stack, None, "binary file of no known format")
-    return Detected(stack, None, "no known format", shape(head))
+    reason = _NOR_OWN if incident.logs.profiles else "no known format"
+    return Detected(stack, None, reason, shape(head))

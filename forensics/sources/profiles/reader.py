@@ -15,7 +15,7 @@ from forensics.sources.context import Context
 from forensics.sources.csvcolumns import read_rows
 from forensics.sources.parsed import Parsed
 from forensics.sources.plain import with_node
-from forensics.sources.profiles import columns, entries, keys, telling
+from forensics.sources.profiles import columns, entries, keys, telling, unfilled
 from forensics.sources.profiles.shape import LEFT_OUT, LeftOut, Profile, Stated
 from forensics.sources.records import Raw
 
@@ -24,8 +24,9 @@ _TENANT = "tenant_id"
 
 def read(profile: Profile, opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of a file in batches."""
-    profile = with_tenant(profile, context.incident.logs.tenant_from)
-    return (_json if is_json(profile, opened.head()) else _csv)(profile, opened, context)
+    asked = with_tenant(profile, context.incident.logs.tenant_from)
+    reader = _json if is_json(asked, opened.head()) else _csv
+    return unfilled.noted(profile, reader(asked, opened, context))
 
 
 def is_json(profile: Profile, head: bytes) -> bool:

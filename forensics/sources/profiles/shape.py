@@ -6,7 +6,7 @@ key. A key that is not named in a profile is never read.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct, field
 
@@ -28,6 +28,8 @@ TimeUnit = Literal["rfc3339", "utc", "epoch", "s", "ms", "us", "ns", "ticks"]
 OWN = "profile:"
 """What the name of a format begins with that an incident file describes."""
 
+Layout = Literal["json", "csv"]
+Hop = Literal["gateway", "prefill", "decode"]
 Plain = str | int | bool
 Left = Literal["cached", "aggregate", "deleted", "other"]
 LEFT_OUT: dict[Left, str] = {
@@ -37,6 +39,13 @@ LEFT_OUT: dict[Left, str] = {
     "other": "record of another kind",
 }
 """Why a profile leaves a record out, as the ledger counts it."""
+WORDS: dict[str, tuple[str, ...]] = {
+    "unit": get_args(TimeUnit),
+    "layout": get_args(Layout),
+    "hop": get_args(Hop),
+    "kind": get_args(Left),
+}
+"""What may stand under the keys of a profile that have words of their own."""
 
 
 class Duration(Struct, frozen=True, forbid_unknown_fields=True, rename={"path": "from"}):
@@ -99,10 +108,10 @@ class Profile(Struct, frozen=True):
     never_shows: str = "anything no column was named for"
     versions: str = ""
     verified: bool = False
-    layout: tuple[Literal["json", "csv"], ...] = ("json",)
+    layout: tuple[Layout, ...] = ("json",)
     records: str | None = None
     json_text: tuple[str, ...] = ()
-    hop: Literal["gateway", "prefill", "decode"] = "gateway"
+    hop: Hop = "gateway"
     told_values: dict[str, tuple[str, ...]] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
     leave_out: tuple[LeftOut, ...] = ()
