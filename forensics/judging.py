@@ -51,7 +51,7 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
 def populations(rows: pl.DataFrame, incident: Incident) -> Judged:
     """Return who may have been read by judged requests: looking back, forward, or both ways."""
     mechanism = incident.trigger.mechanism
-    reading = rows if mechanism not in WRITES else rows.with_columns(tier=_as_reader())
+    reading = rows if mechanism not in WRITES else rows.with_columns(tier=as_reader())
     read = Judged(rows, coresidency.pairs(reading), coresidency.resident_requests(reading))
     if mechanism == "read":
         return read
@@ -73,7 +73,7 @@ def _both(read: Judged, wrote: Judged) -> Judged:
     return Judged(read.requests, pairs, most)
 
 
-def _as_reader() -> pl.Expr:
+def as_reader() -> pl.Expr:
     """Tiers of a fault that reads: that a request ran beside a write is no sign of it."""
     meets = pl.any_horizontal([flagged(code) for code in (*TRIGGER_CODES, *SHOWN)])
     return pl.when(meets & ~flagged(UNDELIVERED)).then("tier").otherwise(pl.lit("ruled_out"))

@@ -28,9 +28,8 @@ from forensics.attribution.starts import TOLERANCE, Starts
 from forensics.attribution.stay import Stay
 from forensics.attribution.widening import widened
 from forensics.capacity import Capacity
-from forensics.direction import UNDELIVERED, flagged
 from forensics.incident import Incident
-from forensics.judging import Judged
+from forensics.judging import Judged, as_reader
 from forensics.limits import epoch_nodes
 from forensics.markers import Markers
 from forensics.schema import AFFECTED_TIERS
@@ -79,7 +78,7 @@ def attribute(
     """
     rows = judged.requests
     reads = incident.trigger.mechanism == "read"
-    read = rows if reads else _readers(rows)
+    read = rows if reads else rows.with_columns(tier=as_reader())
     writes = incident.trigger.mechanism == "write"
     every_stay = [] if writes else stays.collect(read, capacity, evidence.probed)
     found = every_stay if reads else []
@@ -105,11 +104,6 @@ def attribute(
         lookback.curve(coresidency.met(rows)),
         spread.ways(rows, capacity.epochs),
     )
-
-
-def _readers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Take the tier from requests that are listed for what they wrote, without an answer."""
-    return rows.with_columns(tier=pl.when(~flagged(UNDELIVERED)).then("tier"))
 
 
 def _doubt(stay: Stay, starts: Starts, evidence: Evidence) -> None:
