@@ -27,6 +27,22 @@ body {{ font-family: system-ui, "DejaVu Sans", sans-serif; max-width: 75em; marg
 pre {{ background: #f5f5f5; padding: .6em; overflow-x: auto; white-space: pre-wrap; }}
 table {{ border-collapse: collapse; font-size: 13px; }}
 td, th {{ padding: 3px 8px; text-align: left; vertical-align: top; }}
+.output_html {{ overflow-x: auto; }}
+@page {{ size: A4 landscape; margin: 10mm; }}
+@media print {{
+  body {{ max-width: none; margin: 0; padding: 0; font-size: 9pt; }}
+  .output_html, .output_html > div, .dt-layout-cell, .dt-scroll-body {{
+    overflow: visible !important; }}
+  table {{ font-size: 7.5pt; }}
+  td, th {{ padding: 1px 3px !important; }}
+  table.dataTable {{ font-size: 6.5pt; width: 100% !important; }}
+  table.dataTable col {{ width: auto !important; }}
+  table.dataTable td, table.dataTable th {{ white-space: normal !important;
+    min-width: 0 !important; overflow-wrap: anywhere; }}
+  .dt-search, .dt-length, .dt-paging, .dt-column-order, .modebar {{ display: none !important; }}
+  h2, h3, p {{ break-after: avoid; }}
+  tr, svg {{ break-inside: avoid; }}
+}}
 .input_prompt, .output_prompt, .prompt, .anchor-link {{ display: none; }}
 {code}
 </style>

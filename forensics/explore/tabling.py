@@ -40,18 +40,20 @@ _CODES: Final = ("reasons", "missing")
 _FIRST: Final = (
     "tier",
     "reasons",
+    "missing",
     "tenant_id",
     "received_at",
     "prompt_tokens",
     "input_limit_tokens",
     "completion_tokens",
-    "missing",
     "request_id",
 )
 """What is asked first of a judged request: a page is less wide than its table."""
 _STAMP: Final = r"^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{6})Z$"
 """A time as the document writes it."""
 _DECIMALS: Final = 4
+_NARROW: Final = 24
+"""Characters up to which a list of codes needs no width of its own."""
 _LONG: Final = 70
 """Characters from which a text takes several lines."""
 _WIDE: Final = "<p style='margin:6px 0'>{caption}</p><div style='overflow-x:auto'>{made}</div>"
@@ -81,8 +83,9 @@ class Shown:
         names = self.frame.columns
         text = [name for name, kind in self.frame.schema.items() if kind == pl.String]
         longest = self.frame.select(pl.col(text).str.len_chars().max()).row(0) if text else ()
-        long = {name for name, most in zip(text, longest, strict=True) if (most or 0) > _LONG}
-        codes = [names.index(name) for name in text if name in _CODES]
+        most = dict(zip(text, longest, strict=True))
+        long = {name for name in text if (most[name] or 0) > _LONG}
+        codes = [names.index(name) for name in _CODES if (most.get(name) or 0) > _NARROW]
         prose = [names.index(name) for name in names if name in long - set(_CODES)]
         kinds = (("forensics-codes", codes), ("forensics-prose", prose))
         every = {"targets": "_all", "className": "dt-left"}

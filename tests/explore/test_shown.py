@@ -97,7 +97,7 @@ def test_rows_of_the_document_are_shown(case):
 
 def test_of_judged_requests_the_verdict_comes_first_and_nothing_is_left_out(case):
     whole, shown = case.affected.polars(), explore.table(case.affected).frame
-    assert shown.columns[:3] == ["tier", "reasons", "tenant_id"]
+    assert shown.columns[:3] == ["tier", "reasons", "missing"]
     assert sorted(shown.columns) == sorted(whole.columns)
     assert explore.table(case.tenants).frame.columns == case.tenants.polars().columns
 
