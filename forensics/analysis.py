@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import polars as pl
 
@@ -14,8 +15,6 @@ from forensics import (
     capacity,
     judging,
     markers,
-    observations,
-    requests,
     skew,
     traces,
     unseen,
@@ -34,8 +33,12 @@ from forensics.coverage import Coverage, doubted, holes, hours, quiet
 from forensics.coverage.alive import Lines
 from forensics.coverage.doubted import Logged
 from forensics.coverage.holes import Holes
+from forensics.coverage.sequences import NUMBERING
+from forensics.folding import fold
 from forensics.incident import Incident
 from forensics.markers import Markers
+from forensics.requests import Requests
+from forensics.scratch import scratch_folder
 from forensics.sources import registry
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.reading import FileFacts, Reading
@@ -122,11 +125,18 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         incident: what is asked.
         rest: rows that were counted where they lie and are not among those of ``reading``.
     """
+    with scratch_folder() as folder:
+        return _analysed(reading, incident, rest, folder)
+
+
+def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: Path) -> Analysis:
     span = years.of_records(reading.parts, reading.capacity, incident)
     clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
     read = (reading.parts, reading.activity)
     capacities = capacity.build(reading.capacity, clocks, incident, *read)
-    folded = requests.fold(observations.load(reading.parts, clocks, capacities.epochs))
+    named = bool(incident.attestations) or any(frame.height for frame in reading.markers)
+    named |= any((facts.format or "").startswith(NUMBERING) for facts in reading.files)
+    folded = fold(reading.parts, clocks, capacities.epochs, folder, named=named)
     clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
@@ -136,7 +146,7 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
     partial = _partial(reading.files)
     found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
-    timed = hopclocks.attach(timed, folded.observations, clock_pairs)
+    timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
     of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest, incident)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = startlines.read(reading.capacity, clocks)
@@ -172,10 +182,10 @@ def analyse(reading: Reading, incident: Incident, rest: Rest | None = None) -> A
         duplicates=dict(Counter(per_file(folded.doubled)) + Counter(per_file(repeated))),
         probes=folded.probes,
         clocks=clocks,
-        assumed_nodes=_assumed(folded.observations, capacities.epochs, traced.lines),
+        assumed_nodes=_assumed(folded.assumed, capacities.epochs, traced.lines),
         capacity=capacities,
         requests=judged,
-        observations=_behind(folded.observations, judged),
+        observations=_behind(folded, judged),
         unpaired=folded.unpaired,
         stood_for=folded.stood_for,
         orphans=folded.orphans,
@@ -215,16 +225,13 @@ def _partial(files: list[FileFacts]) -> list[int]:
     return [facts.number for facts in files if facts.format in kinds or facts.notes[SAMPLED]]
 
 
-def _behind(observed: pl.DataFrame, judged: pl.DataFrame) -> pl.DataFrame:
+def _behind(folded: Requests, judged: pl.DataFrame) -> pl.DataFrame:
     """Keep the records of listed requests: lineage needs no other, and they are few."""
-    keys = verdicts.listed(judged.select("handoff", "tier", "noteworthy"))["handoff"]
-    return observed.filter(pl.col("handoff").is_in(keys.implode()))
+    return folded.behind(verdicts.listed(judged.select("handoff", "tier", "noteworthy"))["handoff"])
 
 
-def _assumed(rows: pl.DataFrame, epochs: pl.DataFrame, lines: pl.DataFrame) -> list[str]:
+def _assumed(of_requests: frozenset[str], epochs: pl.DataFrame, lines: pl.DataFrame) -> list[str]:
     """Return the nodes whose clock's zone was a guess, for requests, capacity or other lines."""
     nodes = set(epochs.filter(pl.col("assumed"))["node"].drop_nulls())
     nodes |= {server_of(node) for node in lines.filter(pl.col("assumed"))["node"].drop_nulls()}
-    if "source_node" in rows.columns:
-        nodes |= set(rows.filter(pl.col("assumed"))["source_node"].drop_nulls())
-    return sorted(nodes)
+    return sorted(nodes | of_requests)

@@ -11,7 +11,7 @@ import polars as pl
 
 from forensics import duplicates, probes, schema, sides
 from forensics.clock import Clocks
-from forensics.columns import DTYPES, LOGGED, ensure, per_file
+from forensics.columns import LOGGED, ensure, per_file
 from forensics.spelling import one_spelling
 
 __all__ = ["Observations", "ensure", "load"]
@@ -35,20 +35,24 @@ class Observations:
     probed: pl.DataFrame
 
 
-def load(parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame) -> Observations:
+def load(
+    parts: Sequence[Path], clocks: Clocks, roles: pl.DataFrame, columns: Sequence[str] = ()
+) -> Observations:
     """Read the parts of all shards and settle what needs all of them.
 
     Args:
         parts: Parquet parts with observation columns.
         clocks: zone of each node's wall clock.
         roles: capacity epochs, for ``node`` and ``role``.
+        columns: that other parts have.
     """
     frames = [pl.read_parquet(part) for part in sorted(parts)]
     if not frames:
-        empty = pl.DataFrame(schema=DTYPES)
+        known = [column.name for column in LOGGED]
+        empty = ensure(pl.DataFrame(), [*known, *schema.ORIGIN, "assumed"]).clear()
         return Observations(empty, empty, {}, empty)
     # In one piece: columns added later are, and filters copy a frame whose chunks differ.
-    frame = pl.concat(frames, how="diagonal_relaxed", rechunk=True)
+    frame = ensure(pl.concat(frames, how="diagonal_relaxed", rechunk=True), columns)
     del frames
     frame = ensure(
         clocks.resolve(frame, _TIMES),

@@ -7,18 +7,16 @@ values, the one that clears least is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import arrivals, failures, joins, schema, skew
-from forensics.attribution import places, sizes
+from forensics import arrivals, failures, joins, schema
+from forensics.attribution import sizes
 from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
 from forensics.findings.not_delivered import UNTOLD_STATUS
-from forensics.joins.attempts import answered, on_one_clock
-from forensics.observations import Observations
 from forensics.schema import ENGINE_HOP, Column
 
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
@@ -72,12 +70,15 @@ _CARRIED = (
 
 @dataclass(frozen=True)
 class Requests:
-    """One row per request and attempt, the observations behind them, and what was set aside.
+    """One row per request and attempt, what is asked of its records, and what was set aside.
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
     ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
     on which hops differ), ``sizes_differ``, ``delivery_disputed``, ``tenants_differ`` and, where
-    records of one name several ranks, ``decode_ranks`` and ``prefill_ranks``. ``unpaired`` counts
+    records of one name several ranks, ``decode_ranks`` and ``prefill_ranks``. ``observations`` are
+    the records with some of their columns (:data:`forensics.folding.slim.ASKED`); ``behind``
+    returns those of some hand-offs with all. ``assumed`` are the nodes whose zone was a guess,
+    ``unsure`` hand-offs of :func:`forensics.attribution.hopclocks.unsure`. ``unpaired`` counts
     gateway records that an engine's own record may already stand for, ``stood_for`` prefill's that
     a gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
     logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
@@ -96,30 +97,20 @@ class Requests:
     probed: pl.DataFrame
     orphans: pl.Series
     clock_pairs: pl.DataFrame
+    assumed: frozenset[str]
+    unsure: pl.Series
+    behind: Callable[[pl.Series], pl.DataFrame]
 
 
-def fold(observations: Observations) -> Requests:
-    """Return the requests of some observations."""
-    joined, orphans = joins.without_orphans(joins.assign(observations.frame))
-    # A number in the order of the keys: as text they would be a tenth of all memory.
-    joined = joined.with_columns(handoff=pl.col("handoff").rank("dense").cast(pl.UInt32))
-    joined = joined.with_columns(hop=pl.col("hop").fill_null(JOINED))
-    paired = joins.pair_gateway(joined)
-    clocks = skew.measure(paired.joined)
-    times = on_one_clock(paired.joined, clocks)
-    left = joins.remnants(paired.joined)
-    within = joins.within(paired.joined, left)
-    joined = joins.untold(answered(paired.joined, times), left)
-    if times is not None:
-        clocks = skew.measure(joined)
+def folded(joined: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per hand-off of some records, without ``attempt``.
+
+    Args:
+        joined: all records of these hand-offs, each with its number in ``handoff``.
+    """
     tried = joins.without_earlier_tries(_without_refused_tries(_without_early_answers(joined)))
     rows = failures.attach(_fold(joins.claims(tried)), tried)
-    rows = places.attach(joins.tenant_inferred(rows, joined), joined)
-    rows = _attempts(_completed(_models(rows, joined)), times)
-    aside = pl.concat([paired.aside, paired.beside], how="diagonal_relaxed")
-    apart = (paired.aside.height, paired.beside["handoff"].n_unique(), aside, within)
-    handed = (observations.doubled, observations.probes, observations.probed)
-    return Requests(rows, joined, *apart, *handed, orphans, clocks)
+    return _completed(_models(joins.tenant_inferred(rows, joined), joined))
 
 
 def _without_early_answers(joined: pl.DataFrame) -> pl.DataFrame:
@@ -352,8 +343,13 @@ def _completed(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _attempts(rows: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
-    """Number the hand-offs of one id and tenant by time, then transfer id."""
+def attempts(rows: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
+    """Number the hand-offs of one id and tenant by time, then transfer id.
+
+    Args:
+        rows: of :func:`folded`, of all hand-offs.
+        times: of :func:`forensics.joins.attempts.on_one_clock`.
+    """
     if not rows["request_id"].is_duplicated().any():
         return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
     began = rows["handed_off_at"]

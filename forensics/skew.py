@@ -9,7 +9,7 @@ gateway, and those that agree with it, that are off.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -29,20 +29,22 @@ PAIRS: dict[str, pl.DataType] = {
     "p5_us": pl.Int64(),
     "p95_us": pl.Int64(),
 }
+_DIFFERENCE = {"first": pl.String(), "second": pl.String(), "apart": pl.Int64()}
+APART: dict[str, pl.DataType] = {**_DIFFERENCE, "apart": pl.List(pl.Int64())}
 _HOPS = ("gateway", "prefill", "decode")
 _SERVER = r"/[^/]*$"
 
 
-def measure(joined: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per pair of nodes under :data:`PAIRS`, sorted.
+def apart(joined: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per pair of nodes under :data:`APART`: what is measured of some requests.
 
     Args:
         joined: observations with ``handoff``, ``earlier``, ``inferred`` and, where client
             records were attached by inference, ``attached``.
 
     Returns:
-        ``median_us``, ``p5_us`` and ``p95_us`` of the second node's time less the first's, over
-        the requests that an identifier joined.
+        ``apart``, the second node's time less the first's, microseconds, of each request that
+        an identifier joined.
     """
     hops = _times(joined)
     found = [
@@ -50,14 +52,25 @@ def measure(joined: pl.DataFrame) -> pl.DataFrame:
         for first, second in (("gateway", "prefill"), ("gateway", "decode"), ("prefill", "decode"))
         if hops[first].height and hops[second].height
     ]
-    if not found:
-        return pl.DataFrame(schema=PAIRS)
-    apart = pl.col("apart")
+    every = pl.concat([pl.DataFrame(schema=_DIFFERENCE), *found])
+    return every.group_by("first", "second").agg("apart")
+
+
+def measure(found: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return one row per pair of nodes under :data:`PAIRS`, sorted.
+
+    Args:
+        found: of :func:`apart`, of any split of all requests.
+
+    Returns:
+        ``median_us``, ``p5_us`` and ``p95_us`` of the second node's time less the first's.
+    """
+    apart = pl.col("apart").explode()
     return (
-        pl.concat(found)
+        pl.concat([pl.DataFrame(schema=APART), *found])
         .group_by("first", "second")
         .agg(
-            pl.len().alias("requests"),
+            pl.col("apart").list.len().sum().alias("requests"),
             apart.median().alias("median_us"),
             apart.quantile(0.05, "lower").alias("p5_us"),
             apart.quantile(0.95, "higher").alias("p95_us"),

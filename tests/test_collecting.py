@@ -17,22 +17,23 @@ from forensics.triage import scope as triage
 
 PACKAGE = Path(forensics.__file__).parent
 IN_SHARDS = {
+    "skew.py",
     "sources/reread.py",
     "sources/textlines.py",
     "sources/values.py",
     "triage/counts.py",
     "triage/shards.py",
+    "warmups.py",
 }
 """Called by a runner, for one shard."""
-WHOLE = "after the reading pass, the requests of one case are joined and judged in one process"
+WHOLE = "what was read is dated, and requests are judged, in one process"
 ELSEWHERE = {
     "anyframe.py": "frames that a user hands in",
     "attribution/coresidency.py": WHOLE,
+    "continuity.py": WHOLE,
     "evidence/linereread.py": "one line of a file is read again, to explain it",
     "live/watch/ring.py": "a watch holds minutes of records",
     "live/watch/rows.py": "a watch holds minutes of records",
-    "skew.py": WHOLE,
-    "warmups.py": WHOLE,
     "years.py": WHOLE,
 }
 

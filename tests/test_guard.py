@@ -364,7 +364,7 @@ def test_codes_of_findings_are_the_only_reasons():
 # --- no way around -------------------------------------------------------------------
 
 WRITES = ("write_", "sink_", "to_csv", "to_parquet", "to_json", "to_excel", "to_feather")
-BEHIND_THE_GUARD = {"encode.py", "sources/reading.py", "live/watch/rows.py"}
+BEHIND_THE_GUARD = {"encode.py", "spill.py", "live/watch/rows.py"}
 NEVER_ON_DISK = {"checking/parquet.py", "explore/pictures.py"}
 PACKAGE = Path(forensics.__file__).parent
 NO_FRAMES = {"write_text", "write_bytes", "write_private"}

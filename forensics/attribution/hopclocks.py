@@ -23,12 +23,12 @@ _OTHERS = ("gateway", "prefill")
 _SERVER = r"/[^/]*$"
 
 
-def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def attach(requests: pl.DataFrame, unsure: pl.Series, pairs: pl.DataFrame) -> pl.DataFrame:
     """Add how far stamps of other hops may be from the clock of the rank, where that is known.
 
     Args:
         requests: folded requests with ``handoff``, ``assumed`` and the nodes.
-        observed: their records with ``handoff`` and ``hop``.
+        unsure: of :func:`unsure`, of all of them.
         pairs: how far clocks are apart, of :func:`forensics.skew.measure`.
 
     Returns:
@@ -37,7 +37,6 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame, pairs: pl.DataFrame) 
         prefill: without them nothing says that any is off. ``hold_unsure`` is there where no record
         of decode has the times of some hold, or several have different ones.
     """
-    unsure = _unsure(observed)
     if len(unsure):
         requests = requests.with_columns(hold_unsure=pl.col("handoff").is_in(unsure.implode()))
     table = _measured(pairs)
@@ -77,7 +76,7 @@ def _zone(rows: pl.DataFrame, node: str) -> pl.Series:
     return rows.select(pl.when(mixed).then(ZONE_UNCERTAINTY).otherwise(0)).to_series()
 
 
-def _unsure(observed: pl.DataFrame) -> pl.Series:
+def unsure(observed: pl.DataFrame) -> pl.Series:
     """Return the hand-offs whose hold no record of the rank tells, or several of several holds.
 
     Tries under one id without a number of their own are one hand-off, each with a hold. One file

@@ -17,21 +17,47 @@ SIDES = ("decode", "prefill")
 _SERVER = r"/[^/]*$"
 
 
-def attach(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+OTHERS: dict[str, pl.DataType] = {
+    "handoff": pl.UInt32(),
+    "side": pl.String(),
+    "other": pl.String(),
+    "believed": pl.Boolean(),
+}
+"""A rank that a record names beside that of its request, and whether a believed hop tells it."""
+
+
+def others(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
+    """Return :data:`OTHERS` of some requests.
+
+    Args:
+        requests: folded requests with ``handoff`` and the nodes.
+        observed: their records with ``handoff`` and ``hop``.
+    """
+    found = [pl.DataFrame(schema=OTHERS)]
+    for side in SIDES:
+        node = f"{side}_node"
+        if node in observed.columns and node in requests.columns:
+            own = _others(requests.select("handoff", own=node), observed, node)
+            found.append(own.with_columns(side=pl.lit(side)).select(*OTHERS))
+    return pl.concat(found)
+
+
+def attach(requests: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     """Add ``decode_ranks`` and ``prefill_ranks``: all ranks, the row's own first, of several.
 
     A hop may call a rank by another name than the rank itself does. So a second name counts where
     the hop that is believed tells it as well, or where it stands for the rank of any hand-off.
 
     Args:
-        requests: folded requests with ``handoff`` and the nodes.
-        observed: their records with ``handoff`` and ``hop``.
+        requests: all folded requests with ``handoff`` and the nodes.
+        found: of :func:`others`, of all of them.
     """
     for side in SIDES:
         node = f"{side}_node"
-        if node not in observed.columns or node not in requests.columns:
-            continue
-        others = _others(requests.select("handoff", own=node), observed, node)
+        others = found.filter(pl.col("side") == side)
+        if others.height:
+            here = pl.col("other").is_in(requests[node].drop_nulls().unique().implode())
+            others = others.filter(here | pl.col("believed"))
         if others.height:
             every = others.group_by("handoff").agg(pl.col("other").unique().sort())
             requests = requests.join(every, on="handoff", how="left", maintain_order="left")
@@ -41,19 +67,16 @@ def attach(requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _others(rows: pl.DataFrame, observed: pl.DataFrame, node: str) -> pl.DataFrame:
-    """Return ``handoff`` and each ``other`` rank that its records name beside the row's own."""
+    """Return ``handoff``, each ``other`` rank that its records name, and whether it is believed."""
     told = observed.select("handoff", hop=pl.col("hop").fill_null(JOINED), other=node)
     told = told.drop_nulls("other").join(rows.drop_nulls("own"), on="handoff")
     other, own = pl.col("other"), pl.col("own")
     server = other.str.replace(_SERVER, ""), own.str.replace(_SERVER, "")
     apart = told.filter((other != own) & (server[0] != own) & (server[1] != other))
-    believed = told.filter(other == own).select("handoff", "hop").unique()
-    here = other.is_in(rows["own"].drop_nulls().unique().implode())
-    known = [
-        apart.filter(here),
-        apart.filter(~here).join(believed, on=["handoff", "hop"], how="semi"),
-    ]
-    return pl.concat(known).select("handoff", "other").unique()
+    hops = told.filter(other == own).select("handoff", "hop").unique()
+    hops = hops.with_columns(believed=pl.lit(value=True))
+    apart = apart.join(hops, on=["handoff", "hop"], how="left")
+    return apart.select("handoff", "other", pl.col("believed").fill_null(value=False)).unique()
 
 
 def several(columns: Collection[str], side: str = "decode") -> pl.Expr:

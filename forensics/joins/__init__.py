@@ -24,9 +24,10 @@ from forensics.joins.anchors import by_anchor
 from forensics.joins.by_id import by_id
 from forensics.joins.by_node import by_node
 from forensics.joins.by_request import by_request
-from forensics.joins.by_size import by_size
+from forensics.joins.by_size import by_size, moved_by_size, sized
+from forensics.joins.callers import named_by_trace
 from forensics.joins.gaps import INFERRED_GAP, SESSION_GAP, UNPAIRED_GAP
-from forensics.joins.gateway import Paired, pair_gateway
+from forensics.joins.gateway import Around, Paired, pair_gateway
 from forensics.joins.inferred import claims, tenant_inferred
 from forensics.joins.orphans import without_orphans
 from forensics.joins.spans import remnants, untold, within
@@ -37,11 +38,16 @@ __all__ = [
     "INFERRED_GAP",
     "SESSION_GAP",
     "UNPAIRED_GAP",
+    "Around",
     "Paired",
     "assign",
+    "by_size",
     "claims",
+    "moved_by_size",
+    "named_by_trace",
     "pair_gateway",
     "remnants",
+    "sized",
     "tenant_inferred",
     "untold",
     "within",
@@ -50,14 +56,18 @@ __all__ = [
 ]
 
 
-def assign(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the observations with ``handoff``, ``earlier`` and ``inferred``.
+def assign(frame: pl.DataFrame, first: int = 0) -> pl.DataFrame:
+    """Return the observations with ``handoff``, ``earlier`` and ``inferred``, by identifiers alone.
 
     A record that speaks for several hand-offs appears once for each; ``earlier`` marks
     all but the last of them, which the client's answer is not from.
+
+    Args:
+        frame: records, and with each all others that share an identifier with it.
+        first: number of the first one; those of all frames of a case differ.
     """
     frame = ensure(frame, ["request_id", "transfer_id", "tenant_id", "received_at", "hop"])
-    frame = frame.with_row_index("observation")
+    frame = frame.with_row_index("observation", first)
     direct, rest = _parted(frame, frame["transfer_id"].is_not_null())
     direct = by_node(by_anchor(by_transfer(direct)))
     inferred = pl.col("inferred") | pl.col("far")
@@ -70,7 +80,7 @@ def assign(frame: pl.DataFrame) -> pl.DataFrame:
         by_id(alone).with_columns(earlier=no),
     ]
     filled = [piece for piece in pieces if piece.height] or pieces[:1]
-    return by_size(pl.concat(filled, how="diagonal_relaxed") if len(filled) > 1 else filled[0])
+    return pl.concat(filled, how="diagonal_relaxed") if len(filled) > 1 else filled[0]
 
 
 def _parted(frame: pl.DataFrame, mask: pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:

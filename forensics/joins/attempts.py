@@ -19,15 +19,15 @@ def on_one_clock(joined: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame | No
     """Return when each hand-off began, by the gateway's clock; None where no clock is off.
 
     Args:
-        joined: observations with ``handoff`` and ``earlier``.
-        pairs: how far clocks are apart by them, of :func:`forensics.skew.measure`.
+        joined: observations with ``handoff``.
+        pairs: how far clocks are apart, of :func:`forensics.skew.measure`.
 
     Returns:
         ``handoff``, ``at`` (µs) and ``margin``: by how much a clock that no gateway record
-        speaks of may be off. Also None where no client's answer is for several hand-offs.
+        speaks of may be off.
     """
     off = skew.far(pairs)
-    if not off.height or not joined["earlier"].any():
+    if not off.height:
         return None
     usual = skew.delays(pairs)
     doubt = {server: margin for server, margin in off.iter_rows() if server not in usual}

@@ -11,11 +11,12 @@ have reached an engine, and would clear whoever it stood for. Such a request cou
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.joins.gaps import ENGINE, NEAR_GAP
+from forensics.joins.gaps import NEAR_GAP
 from forensics.joins.in_time import Waiting, zipped
 
 _POINT = ("at", "handoff", "tenant", "begun", "ended")
@@ -29,18 +30,18 @@ class Beside:
     stood: dict[int, int]
 
 
-def beside(joined: pl.DataFrame, calls: pl.DataFrame, requests: pl.DataFrame) -> Beside:
+def beside(models: Collection[str] | None, calls: pl.DataFrame, requests: pl.DataFrame) -> Beside:
     """Return which records may be of one request whose decode record was lost.
 
     Args:
-        joined: observations, with ``handoff``, ``hop`` and ``model``.
+        models: that engines are known to serve; None where decode logged nothing.
         calls: client records without a pair, of :func:`forensics.joins.candidates.calls`.
         requests: engine requests without one, with ``remnant`` and ``shows``.
     """
     remnants = requests.filter("remnant")
-    if not remnants.height or not (joined["hop"] == "decode").any():
+    if not remnants.height or models is None:
         return Beside({}, {})
-    calls = calls.filter(_served(joined), pl.col("delivered").fill_null(value=True))
+    calls = calls.filter(_served(models), pl.col("delivered").fill_null(value=True))
     shows = set(remnants.filter("shows")["handoff"])
     pairs = _only(calls, remnants)
     near = {key: call for call, key in pairs if key in shows}
@@ -95,12 +96,8 @@ def _by_size(frame: pl.DataFrame) -> dict[int | None, Waiting]:
     return found
 
 
-def _served(joined: pl.DataFrame) -> pl.Expr:
+def _served(models: Collection[str]) -> pl.Expr:
     """Say which client records are of a model that these engines serve, as far as it is known."""
-    if "model" not in joined.columns:
+    if not models:
         return pl.lit(value=True)
-    engines = joined.filter(pl.col("hop").is_in(ENGINE)).select("handoff").unique()
-    models = joined.join(engines, on="handoff", how="semi")["model"].drop_nulls().unique()
-    if not models.len():
-        return pl.lit(value=True)
-    return pl.col("model").is_in(models.implode()).fill_null(value=True)
+    return pl.col("model").is_in(sorted(models)).fill_null(value=True)

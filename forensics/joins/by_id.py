@@ -21,7 +21,7 @@ def by_id(alone: pl.DataFrame) -> pl.DataFrame:
     Adds ``handoff`` and ``inferred``.
     """
     if not alone["request_id"].is_duplicated().any():
-        own = pl.format("i:{}:{}", "request_id", pl.col("tenant_id").fill_null(""))
+        own = pl.format("i:{}:{}:0", "request_id", pl.col("tenant_id").fill_null(""))
         return alone.with_columns(handoff=own, inferred=pl.lit(value=False))
     tenants = (
         alone.drop_nulls("tenant_id")

@@ -10,19 +10,37 @@ import polars as pl
 from forensics.joins.gaps import INFERRED_GAP
 from forensics.schema import ENGINE_HOP
 
+_KEY = pl.String()
+SIZED: dict[str, dict[str, pl.DataType]] = {
+    "refused": {"refused": _KEY, "prompt_tokens": pl.Int64(), "at": pl.Int64()},
+    "served": {"handoff": _KEY, "prompt_tokens": pl.Int64(), "received_at": pl.Int64()},
+}
+"""What is compared of rejections, and of the hand-offs that they may be of."""
 
-def by_size(joined: pl.DataFrame) -> pl.DataFrame:
-    """Join a rejection to the only hand-off of its size and moment that decode served."""
+
+def sized(joined: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Return what :data:`SIZED` says of some requests."""
     if not {"prompt_tokens", "decode_prompt_tokens", "rejected"} <= set(joined.columns):
-        return joined
-    refused, served = _refused(joined), _served(joined)
+        return {name: pl.DataFrame(schema=columns) for name, columns in SIZED.items()}
+    found = {"refused": _refused(joined), "served": _served(joined)}
+    return {name: found[name].select(*columns) for name, columns in SIZED.items()}
+
+
+def by_size(refused: pl.DataFrame, served: pl.DataFrame) -> pl.DataFrame:
+    """Return ``refused`` and ``to``: the only hand-off of its size and moment that decode served.
+
+    Args:
+        refused: of :func:`sized`, of all requests.
+        served: likewise.
+    """
     near = (pl.col("at") - pl.col("received_at")).abs() <= INFERRED_GAP
     pairs = refused.join(served, on="prompt_tokens").filter(near)
     pairs = pairs.filter(pl.col("refused").is_unique() & pl.col("handoff").is_unique())
-    return _moved(joined, pairs.select("refused", to="handoff"))
+    return pairs.select("refused", to="handoff")
 
 
-def _moved(joined: pl.DataFrame, moved: pl.DataFrame) -> pl.DataFrame:
+def moved_by_size(joined: pl.DataFrame, moved: pl.DataFrame) -> pl.DataFrame:
+    """Return the records with those of rejections under the hand-off that they joined."""
     if not moved.height:
         return joined
     return (

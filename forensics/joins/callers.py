@@ -28,12 +28,9 @@ def with_callers(joined: pl.DataFrame) -> pl.DataFrame:
         joined: observations with a numbered ``handoff`` and ``hop``.
     """
     nobody = [pl.lit(value=False).alias(name) for name in ("spoken", "caller")]
-    some = (pl.col("hop") == "gateway") & pl.col("transfer_id").is_not_null()
-    if not joined.select(some.any()).item():
+    if not named_by_trace(joined):
         return joined.with_columns(nobody)
     joined = joined.with_columns(_spoken=_named_by_trace())
-    if not joined["_spoken"].any():
-        return joined.drop("_spoken").with_columns(nobody)
     moves = _moves(joined)
     joined = joined.join(moves, on="handoff", how="left", maintain_order="left")
     moved = pl.col("to").is_not_null()
@@ -43,6 +40,14 @@ def with_callers(joined: pl.DataFrame) -> pl.DataFrame:
         spoken=moved,
         caller="_spoken",
     ).drop("to", "_spoken")
+
+
+def named_by_trace(joined: pl.DataFrame) -> bool:
+    """Say whether any record is of a caller without an id."""
+    some = (pl.col("hop") == "gateway") & pl.col("transfer_id").is_not_null()
+    if not joined.select(some.any()).item():
+        return False
+    return bool(joined.select(_named_by_trace().any()).item())
 
 
 def _named_by_trace() -> pl.Expr:

@@ -72,6 +72,14 @@ def calls(joined: pl.DataFrame) -> pl.DataFrame:
     return groups.filter(pl.col("at").is_not_null())
 
 
+def models(joined: pl.DataFrame) -> frozenset[str]:
+    """Return the models that engines serve, by all records of their requests."""
+    if "model" not in joined.columns:
+        return frozenset()
+    engines = joined.filter(pl.col("hop").is_in(ENGINE)).select("handoff").unique()
+    return frozenset(joined.join(engines, on="handoff", how="semi")["model"].drop_nulls().unique())
+
+
 def requests(joined: pl.DataFrame) -> pl.DataFrame:
     """Return engine requests that pair with no client record, as :func:`calls` does.
 

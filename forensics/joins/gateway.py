@@ -41,14 +41,29 @@ class Paired:
     beside: pl.DataFrame
 
 
-def pair_gateway(joined: pl.DataFrame) -> Paired:
+@dataclass(frozen=True)
+class Around:
+    """What the requests that are settled by identifiers tell of engines and clocks.
+
+    ``decode`` says whether decode logged any, ``models`` are those of engines' requests,
+    ``apart`` frames of :func:`forensics.skew.apart`.
+    """
+
+    decode: bool
+    models: frozenset[str]
+    apart: tuple[pl.DataFrame, ...]
+
+
+def pair_gateway(joined: pl.DataFrame, around: Around) -> Paired:
     """Join or set aside the gateway records that pair with no record of an engine.
 
     Args:
-        joined: observations with a numbered ``handoff``, ``earlier``, ``inferred``, ``hop``.
+        joined: observations with a numbered ``handoff``, ``earlier``, ``inferred``, ``hop``: of
+            all requests that a client alone, or engines alone, logged.
+        around: what the others tell, and whatever of these is told there already.
     """
     joined = with_callers(joined)
-    every, requests = _both(joined)
+    every, requests = _both(joined, around)
     if not every.height:
         nobody = joined.with_columns(**_SPOKEN).drop("spoken", "caller")
         return Paired(nobody, nobody.clear(), nobody.clear())
@@ -60,7 +75,8 @@ def pair_gateway(joined: pl.DataFrame) -> Paired:
     aside += in_time(calls.filter(pl.col("size").is_null()), free)
     taken += [key for pair in aside for key in pair] + moves["call"].to_list()
     rest = ~pl.col("handoff").is_in(taken)
-    found = beside(joined, every.filter(rest), requests.filter(rest))
+    models = around.models | candidates.models(joined) if around.decode else None
+    found = beside(models, every.filter(rest), requests.filter(rest))
     given = dict(aside)
     left_out = pl.col("handoff").is_in([*given, *found.stood])
     moved = _moved(joined.filter(~left_out), _agreed(moves, calls, requests))
@@ -79,7 +95,7 @@ def _renamed(joined: pl.DataFrame, other: dict[int, int]) -> pl.DataFrame:
     return rows.with_columns(handoff=keys)
 
 
-def _both(joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _both(joined: pl.DataFrame, around: Around) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return client records and engine requests without a pair, on one clock."""
     if not joined["hop"].is_in(ENGINE).any():
         return joined.clear(), joined.clear()
@@ -87,7 +103,7 @@ def _both(joined: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not calls.height:
         return calls, calls
     requests = candidates.requests(joined)
-    usual = skew.delays(skew.measure(joined))
+    usual = skew.delays(skew.measure(around.apart))
     delay = pl.col("server").replace_strict(
         list(usual) or [""], list(usual.values()) or [0], default=0, return_dtype=pl.Int64
     )

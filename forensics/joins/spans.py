@@ -24,13 +24,14 @@ _WANTED = (
 def remnants(joined: pl.DataFrame) -> pl.DataFrame:
     """Return the hand-offs that prefill alone logged: ``handoff``, ``at`` and ``size``.
 
-    A placeholder has no size: it may be of any.
+    They say something where decode logged any: else all of prefill's are. A placeholder has no
+    size: it may be of any.
     """
-    if not (joined["hop"] == "decode").any():
-        return pl.DataFrame(schema={"handoff": pl.UInt32, "at": pl.Int64, "size": pl.Int64})
     prefill = (pl.col("hop") == "prefill") & pl.col("transfer_id").is_not_null()
     others = joined.filter(~prefill).select("handoff").unique()
-    own = ensure(joined.filter(prefill), _WANTED).join(others, on="handoff", how="anti")
+    own = ensure(joined.filter(prefill), ["prefill_prompt_tokens"]).join(
+        others, on="handoff", how="anti"
+    )
     found = own.group_by("handoff").agg(
         pl.col("received_at").min().alias("at"), pl.col("prefill_prompt_tokens").max().alias("size")
     )

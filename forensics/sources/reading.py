@@ -11,12 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from secrets import token_hex
 
 import polars as pl
 
-from forensics.errors import ForensicsError
-from forensics.guard import shaped
 from forensics.incident import Incident
 from forensics.shown import shown
 from forensics.sources import detect, registry
@@ -29,12 +26,17 @@ from forensics.sources.foreign import Foreign
 from forensics.sources.layout import PART
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Reasons, Unread
+from forensics.spill import spill
 
 PART_ROWS = 65_536
 ARCHIVE = "archive"
 """What stands for the format of an archive itself, of which only the hash is read."""
 Progress = Callable[[int, int], None]
 """Called with the number of bytes, and of records, that were just read."""
+
+
+def nothing(_bytes: int, _records: int) -> None:
+    """Show no progress."""
 
 
 @dataclass
@@ -132,7 +134,7 @@ class Shard:
         return sum(source.size for source in self.inputs)
 
 
-def read_shard(shard: Shard, progress: Progress = lambda _bytes, _records: None) -> Reading:
+def read_shard(shard: Shard, progress: Progress = nothing) -> Reading:
     """Read the files of a shard, each once; tell the bytes and records that were just read."""
     reading = Reading()
     for source in shard.inputs:
@@ -325,18 +327,7 @@ def write_part(path: Path, rows: pl.DataFrame) -> None:
         PrivacyError: a column is none that a part has.
         ForensicsError: the folder cannot be written to.
     """
-    rows = shaped(rows, PART)
-    try:
-        # Read once and soon: packing costs more than it saves. In one step: where a worker
-        # was taken for lost, it and its successor write the same file.
-        made = path.with_suffix(f".{token_hex(8)}")
-        rows.write_parquet(made, compression="uncompressed", statistics=False)
-        made.replace(path)
-    except OSError as error:
-        # Not a fault of the input: rows that were counted as kept would be lost.
-        raise ForensicsError(
-            f"{path.parent.parent}: cannot be written ({error.strerror or 'no space left?'})"
-        ) from None
+    spill(path, rows, PART)
 
 
 class Parts:

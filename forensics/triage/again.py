@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics.sources.reading import Progress
+from forensics.sources.reading import Progress, nothing
 from forensics.triage import counts
 from forensics.triage.counts import KEY
 from forensics.triage.keys import Hashes, among, contained
-from forensics.triage.shards import IDS, Found, Shard, counted, keep, left, needed, nothing
+from forensics.triage.shards import IDS, Found, Shard, counted, keep, left, needed
 
 
 @dataclass(frozen=True)

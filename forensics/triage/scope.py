@@ -22,7 +22,7 @@ from forensics.scratch import scratch_folder
 from forensics.sources.files import Input, expand, settings_of
 from forensics.sources.ledger import Ledger, Rows
 from forensics.sources.overlap import LeftOut, distinct
-from forensics.sources.reading import Progress, Reading
+from forensics.sources.reading import Progress, Reading, nothing
 from forensics.sources.reread import ledger_of, small
 from forensics.sources.settings import adopted
 from forensics.triage.again import Again, concerned, look_again
@@ -31,7 +31,7 @@ from forensics.triage.floors import Floors
 from forensics.triage.gate import refusal
 from forensics.triage.keys import Hashes, Stored, ranges, repeated
 from forensics.triage.rest import Rest
-from forensics.triage.shards import IDS, Found, Shard, nothing
+from forensics.triage.shards import IDS, Found, Shard
 from forensics.triage.stated import grouped, look
 from forensics.triage.times import Basis
 

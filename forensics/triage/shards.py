@@ -17,7 +17,7 @@ import polars as pl
 
 from forensics.columns import DTYPES
 from forensics.sources.ledger import Rows
-from forensics.sources.reading import Progress, write_part
+from forensics.sources.reading import Progress, nothing, write_part
 from forensics.sources.reread import checked
 from forensics.timing.bins import Integers
 from forensics.triage import counts
@@ -103,10 +103,6 @@ class Found:
 
 
 _TIMED_TOO = tuple(dict.fromkeys((*NEEDED, *TIMED)))
-
-
-def nothing(_bytes: int, _records: int) -> None:
-    """Show no progress."""
 
 
 def look(shard: Shard, progress: Progress = nothing) -> Found:

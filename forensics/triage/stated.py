@@ -9,11 +9,11 @@ from secrets import token_hex
 from forensics.errors import VerificationError
 from forensics.objects import ObjectPath
 from forensics.sources.ledger import Ledger, Rows
-from forensics.sources.reading import Progress
+from forensics.sources.reading import Progress, nothing
 from forensics.sources.reread import checked
 from forensics.triage import shards
 from forensics.triage.keys import Stored
-from forensics.triage.shards import Found, Shard, nothing, part
+from forensics.triage.shards import Found, Shard, part
 from forensics.triage.state import Read, decode
 
 

@@ -113,6 +113,8 @@ def test_a_rank_of_which_some_zones_were_assumed_may_be_hours_off(second, off):
     """Of its own log, or the gateway's: where all were assumed, all are off alike."""
     told = {"handoff": [1, 2], "decode_node": ["d1", second], "assumed": [True, False]}
     observed = pl.DataFrame({"handoff": [1, 2], "hop": "decode", "file": 0})
-    found = hopclocks.attach(pl.DataFrame(told), observed, pl.DataFrame(schema=PAIRS))
+    found = hopclocks.attach(
+        pl.DataFrame(told), hopclocks.unsure(observed), pl.DataFrame(schema=PAIRS)
+    )
     for name in ("decode_behind", "decode_ahead"):
         assert found[name].to_list() == [off, off]
