@@ -197,3 +197,10 @@ def test_a_list_behind_a_prefix_is_a_record(read):
     alone = read(json.dumps(log), "a.json").facts
     seen = read(f"{rfc(0)} gpu-1 trtllm: {json.dumps(log)}\n", "b.log").facts
     assert (seen.format, seen.kept) == (alone.format, alone.kept)
+
+
+def test_a_document_with_the_words_of_a_store_and_another_form_is_none_of_it(read):
+    record = {"request_id": "r-1", "prompt_tokens": 7, "received_at": rfc(0), "message": 5}
+    page = {"data": [record | {"attributes": [], "timestamp": rfc(0)}]}
+    for indent in (None, 1):
+        assert ids(read(json.dumps(page, indent=indent), f"{indent}.json")) == ["r-1"]

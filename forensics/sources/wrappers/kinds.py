@@ -142,7 +142,8 @@ def _document(form: documents.DocumentForm) -> Wrapper:
             return False
         first, _, rest = head.data.lstrip().partition(b"\n")
         if not rest.strip() or not is_json(first):
-            return True
+            # Words alone tell what breaks off, or is longer than is looked at.
+            return not is_json(head.data) or form.decoded(head.data) is not None
         return form.decoded(first) is not None  # a page a line; else there is a record a line
 
     return Wrapper(form.name, form.title, tells, lambda _: documents.WholeDocument(form))
