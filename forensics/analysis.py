@@ -34,6 +34,7 @@ from forensics.coverage.alive import Lines
 from forensics.coverage.doubted import Logged
 from forensics.coverage.holes import Holes
 from forensics.coverage.sequences import NUMBERING
+from forensics.coverage.still import Away
 from forensics.folding import fold
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -172,6 +173,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         clocks=clocks,
         capacities=capacities,
         begun=begun,
+        earlier=earlier,
         found=found,
         judged=judged,
         apart=None if rest is None else rest.counted,
@@ -213,7 +215,7 @@ def _of_prefill(
     """Return what is known of the logs of prefill; where only parts were read no loss shows."""
     lost = found.lost
     apart = None if rest is None else rest.counted
-    missing = quiet.missing(hours.every(logged, apart, incident.off_us))
+    missing = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
     if reading.sampled:
         lost, missing = lost.clear(), missing.clear()
     return doubted.logged(capacities, lost, missing, logged, worked)

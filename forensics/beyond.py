@@ -18,6 +18,7 @@ from forensics.attribution.starts import Starts
 from forensics.capacity import Capacity
 from forensics.clock import Clocks
 from forensics.coverage import Coverage, counters
+from forensics.coverage.still import Away
 from forensics.incident import Incident
 from forensics.judging import Judged
 from forensics.markers import Markers
@@ -29,7 +30,8 @@ from forensics.sources.reading import Reading
 class Behind:
     """What the verdicts were made from, as far as it is needed beyond them.
 
-    ``apart`` counts rows that were counted where they lie.
+    ``apart`` counts rows that were counted where they lie; ``begun`` are starts of ranks of decode,
+    ``earlier`` those of prefill.
     """
 
     logged: pl.DataFrame
@@ -40,6 +42,7 @@ class Behind:
     clocks: Clocks
     capacities: Capacity
     begun: Starts
+    earlier: Starts
     found: Markers
     judged: pl.DataFrame
     apart: pl.DataFrame | None
@@ -78,8 +81,9 @@ class Beyond:
         again = coverage.again(known.folded.doubled, known.repeated)
         skipped = coverage.skipped(known.logged, known.reading.files)
         beside = pl.concat([again, skipped], how="diagonal")
-        off = self._incident.off_us
-        return coverage.measure(known.logged, known.worked, beside, known.apart, off)
+        begun = known.earlier.moments | known.begun.moments
+        away = Away(self._incident.off_us, begun)
+        return coverage.measure(known.logged, known.worked, beside, known.apart, away)
 
     @cached_property
     def counted(self) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from forensics.coverage.pauses import silences
-from forensics.coverage.still import MINUTE, still, throughout, wrote
+from forensics.coverage.still import MINUTE, Away, still, throughout, wrote
 
 Times = npt.NDArray[np.float64]
 DAY = 1440
@@ -119,8 +119,16 @@ def test_what_the_incident_says_nothing_ran_in_is_none() -> None:
     times = poisson(np.random.default_rng(1), 120, 0.5)
     rows = wrote(records(("p1", "prefill"), times[(times < 130) | (times >= 202)]))
     assert still(rows).height == 1
-    assert still(rows, (130 * MINUTE, 202 * MINUTE)).height == 0
-    assert still(rows, (130 * MINUTE, 160 * MINUTE)).height == 1
+    assert still(rows, Away((130 * MINUTE, 202 * MINUTE))).height == 0
+    assert still(rows, Away((130 * MINUTE, 160 * MINUTE))).height == 1
+
+
+@pytest.mark.parametrize(("start", "rank", "found"), [(150, 0, 0), (150, 1, 1), (80, 0, 1)])
+def test_a_rank_that_starts_took_no_requests_before(start: int, rank: int, found: int) -> None:
+    """Not for long, and no other did so for that."""
+    times = poisson(np.random.default_rng(1), 120, 0.5)
+    rows = wrote(records(("p1/dp0", "prefill"), times[(times < 130) | (times >= 160)]))
+    assert still(rows, Away(starts={f"p1/dp{rank}": [start * MINUTE]})).height == found
 
 
 def test_records_that_were_counted_by_the_hour_show_what_lies_between_two() -> None:

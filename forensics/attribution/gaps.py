@@ -113,7 +113,7 @@ def _hours(requests: pl.DataFrame, coverage: Coverage, *, everywhere: bool) -> p
     told = coverage.hours.filter(pl.col("hop").is_in(hops) & missing).select("node", "hour")
     at = pl.coalesce("handed_off_at", "received_at")
     placed = requests.select(node="decode_node", hop=pl.lit("decode"), at=at).drop_nulls()
-    return pl.concat([told, lacking(placed, coverage.off).select("node", "hour")]).unique()
+    return pl.concat([told, lacking(placed, coverage.away).select("node", "hour")]).unique()
 
 
 def _unread(

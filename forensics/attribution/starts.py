@@ -50,6 +50,11 @@ class Starts:
     outlived: dict[str, list[int]]
     unsure: dict[str, list[int]]
 
+    @property
+    def moments(self) -> dict[str, list[int]]:
+        """When each rank started (µs)."""
+        return {rank: [start.at for start in known] for rank, known in self.known.items()}
+
 
 def of_side(
     requests: pl.DataFrame,

@@ -77,7 +77,7 @@ def logged(
         observed: records with ``handoff``, ``hop`` and ``received_at``.
         worked: of :func:`forensics.activity.hourly`.
     """
-    losses = _losses(lost, missing)
+    losses = _losses(lost, _untold(missing, _told(capacity)))
     observed = ensure(observed if losses.height else observed.clear(), ["prefill_node"])
     rows = observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
     minute = pl.col("received_at") // MINUTE * MINUTE
@@ -112,6 +112,20 @@ def _losses(lost: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
     begin, end = pl.col("begin") + 1, pl.col("end") - 1
     whole = some.select("node", begin=begin, end=end, least=pl.lit(START))
     return pl.concat([proved, whole], how="vertical_relaxed")
+
+
+def _untold(missing: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
+    """Return what is missing but the silences of ranks at whose end a log tells their start.
+
+    A server that starts took no requests before.
+    """
+    rows = missing.with_row_index("_row")
+    near = rows.join_where(
+        told.select(_server=server("node"), _at="at"),
+        pl.col("begin") <= pl.col("_at"),
+        pl.col("end") + MARGIN >= pl.col("_at"),
+    ).filter(server("node") == pl.col("_server"))
+    return rows.join(near, on="_row", how="anti").drop("_row")
 
 
 def spans(logged: Logged) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from forensics.coverage import doubled
 from forensics.coverage.doubled import NODE
 from forensics.coverage.pauses import SHORTEST
 from forensics.coverage.rates import thin
-from forensics.coverage.still import MINUTE, Span, by_hour, still, throughout, wrote
+from forensics.coverage.still import MINUTE, NOWHERE, Away, by_hour, still, throughout, wrote
 
 BUSY = 20
 """Records an hour from which that there are none in one is no chance."""
@@ -30,13 +30,13 @@ class Coverage:
     """``hours``: node, hop, hour (µs), records, gap, batches, sequences, unlogged, thin.
 
     Also ``duplicates`` and ``skipped``, maybe without an hour. ``nodes``: one row per node and hop.
-    ``still``: of :func:`forensics.coverage.still.still`, with the ``off`` that it was given.
+    ``still``: of :func:`forensics.coverage.still.still`, with the ``away`` that it was given.
     """
 
     hours: pl.DataFrame
     nodes: pl.DataFrame
     still: pl.DataFrame
-    off: Span | None = None
+    away: Away = NOWHERE
 
     @property
     def gaps(self) -> int:
@@ -59,7 +59,7 @@ def measure(
     worked: pl.DataFrame,
     beside: pl.DataFrame,
     apart: pl.DataFrame | None = None,
-    off: Span | None = None,
+    away: Away = NOWHERE,
 ) -> Coverage:
     """Count observations per node, hop and hour, and find the hours that are missing.
 
@@ -69,12 +69,12 @@ def measure(
         beside: ``duplicates``, of :func:`forensics.coverage.doubled.again`, and ``skipped``, of
             :func:`forensics.coverage.sequences.skipped`, per node, hop and hour.
         apart: further records, counted under :data:`COUNTED` where they lie.
-        off: from when until when (µs) the incident says that nothing ran.
+        away: when nothing, or one server, need not have written.
     """
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
     hour = (pl.col("received_at") // HOUR) * HOUR
     named = _named(rows if worked.height else rows.clear(), hour)
-    known = every(observations, apart, off)
+    known = every(observations, apart, away)
     nodes = _spans(known.counted)
     hours = _with_work(known.hours, worked, named).sort(*AT, nulls_last=False)
     hours = hours.with_columns(((thin(hours) | pl.col("thin")) & ~pl.col("gap")).alias("thin"))
@@ -88,7 +88,7 @@ def measure(
     nodes = sums.join(nodes, on=["node", "hop"], how="left", nulls_equal=True)
     zero = [pl.col(name).fill_null(0) for name in ("records", "hours", "hours_with_records")]
     nodes = nodes.with_columns(zero).sort("hop", "node", nulls_last=False)
-    return Coverage(hours, nodes, known.still, off)
+    return Coverage(hours, nodes, known.still, away)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Hours:
 
 
 def every(
-    observations: pl.DataFrame, apart: pl.DataFrame | None = None, off: Span | None = None
+    observations: pl.DataFrame, apart: pl.DataFrame | None = None, away: Away = NOWHERE
 ) -> Hours:
     """Return what :func:`measure` says of records alone; the arguments are the same."""
     rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
@@ -113,19 +113,19 @@ def every(
     if apart is not None:
         counted = _together(counted, apart)
         minutes = pl.concat([minutes, throughout(apart)])
-    return _every_hour(counted, minutes, off)
+    return _every_hour(counted, minutes, away)
 
 
-def lacking(rows: pl.DataFrame, off: Span | None = None) -> pl.DataFrame:
+def lacking(rows: pl.DataFrame, away: Away = NOWHERE) -> pl.DataFrame:
     """Return node, hop and hour where records are missing, by these records alone.
 
     Few beside those of the others count only where these are no few themselves.
 
     Args:
         rows: one row per record or request: ``node``, ``hop`` and ``at`` (µs), none of it null.
-        off: as in :func:`measure`.
+        away: as in :func:`measure`.
     """
-    hours = _every_hour(_counted(rows), wrote(rows), off).hours
+    hours = _every_hour(_counted(rows), wrote(rows), away).hours
     beside = pl.col("records").sum().over("hop", "hour") - pl.col("records")
     few = pl.col("thin") | (thin(hours) & (beside >= BUSY))
     return hours.filter(pl.col("gap") | few).select(AT)
@@ -150,9 +150,9 @@ def _counted(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _every_hour(counted: pl.DataFrame, minutes: pl.DataFrame, off: Span | None) -> Hours:
+def _every_hour(counted: pl.DataFrame, minutes: pl.DataFrame, away: Away) -> Hours:
     """Return the hours with records and those that lack them."""
-    found = still(minutes, off)
+    found = still(minutes, away)
     own = by_hour(found)
     gaps = own.join(counted, on=AT, how="anti", nulls_equal=True)
     none = gaps.select(*AT, records=pl.lit(0, dtype=pl.Int64))

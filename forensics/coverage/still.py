@@ -6,15 +6,16 @@ to tell, all of them together may tell. How it is told stands in :mod:`forensics
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from forensics.activity import HOUR
+from forensics.coverage.alive import MINUTE
 from forensics.coverage.pauses import Minutes, silences
 
-MINUTE = 60_000_000
 STILL: dict[str, pl.DataType] = {
     "node": pl.String(),
     "hop": pl.String(),
@@ -50,25 +51,56 @@ def throughout(counted: pl.DataFrame) -> pl.DataFrame:
     return rows.explode("minute").select(*WROTE)
 
 
-def still(wrote: pl.DataFrame, off: Span | None = None) -> pl.DataFrame:
+LOADING = 30
+"""Minutes before and after a start in which a rank need not have taken requests."""
+
+
+@dataclass(frozen=True)
+class Away:
+    """When nothing, or one rank, need not have written.
+
+    Attributes:
+        off: from when until when (µs) the incident says that the model was out of service.
+        starts: moments (µs) at which ranks are known to have started.
+    """
+
+    off: Span | None = None
+    starts: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def minutes(self, node: str | None = None) -> Minutes:
+        """Return the minutes of it, of a node or of all together; they may stand there twice."""
+        moments = self.starts.get(node, ()) if node else ()
+        spans = [(at - LOADING * MINUTE, at + LOADING * MINUTE) for at in moments]
+        every = [_minutes(*span) for span in (*spans, *([self.off] if self.off else []))]
+        return np.concatenate([np.array([], np.int64), *every])
+
+
+def _minutes(begin: int, end: int) -> Minutes:
+    return np.arange(begin // MINUTE, -(-end // MINUTE))
+
+
+NOWHERE = Away()
+
+
+def still(wrote: pl.DataFrame, away: Away = NOWHERE) -> pl.DataFrame:
     """Return :data:`STILL`, sorted: what each source, each hop and all together did not write.
 
     Args:
         wrote: :data:`WROTE`; a minute may stand there twice.
-        off: from when until when (µs) the incident says that nothing ran: it is as if every
-            source had written then.
+        away: when it is as if a source had written.
     """
-    told = np.arange(off[0] // MINUTE, -(-off[1] // MINUTE)) if off else np.array([], np.int64)
     found: list[tuple[str | None, str | None, int, int, str]] = []
-    hops = wrote.partition_by("hop")
+    hops, every = wrote.partition_by("hop"), away.minutes()
     for of_hop in hops:
         hop, nodes = of_hop["hop"][0], of_hop.partition_by("node")
         for own in nodes:
-            found += [(own["node"][0], hop, *span, "node") for span in _spans(own["minute"], told)]
+            node = own["node"][0]
+            spans = _spans(own["minute"], away.minutes(node))
+            found += [(node, hop, *span, "node") for span in spans]
         if len(nodes) > 1:
-            found += [(None, hop, *span, "hop") for span in _spans(of_hop["minute"], told)]
+            found += [(None, hop, *span, "hop") for span in _spans(of_hop["minute"], every)]
     if len(hops) > 1:
-        found += [(None, None, *span, "all") for span in _spans(wrote["minute"], told)]
+        found += [(None, None, *span, "all") for span in _spans(wrote["minute"], every)]
     return pl.DataFrame(found, schema=STILL, orient="row").sort(*STILL, nulls_last=False)
 
 
@@ -87,7 +119,6 @@ def by_hour(still: pl.DataFrame) -> pl.DataFrame:
 def _spans(begins: pl.Series, told: Minutes) -> Iterator[Span]:
     """Yield begin and end (µs) of each stretch of one source, where no minute was told of."""
     minutes = np.unique(begins.to_numpy()) // MINUTE
-    inside = told[slice(*np.searchsorted(told, [minutes[0], minutes[-1]]))]
-    minutes = np.union1d(minutes, inside) if len(inside) else minutes
-    for begin, end in silences(minutes):
+    inside = told[(told >= minutes[0]) & (told <= minutes[-1])]
+    for begin, end in silences(np.union1d(minutes, inside)):
         yield begin * MINUTE, end * MINUTE
