@@ -17,6 +17,7 @@ from forensics.schema import AFFECTED_TIERS
 WRITES = ("write", "unknown")
 """Mechanisms under which a request may have written into pages of others."""
 CO_RESIDENT, UNDELIVERED = "co_resident", "undelivered_write"
+BESIDE_UNJUDGED = "beside_unjudged"
 SHOWN = tuple(finding.code for finding in FINDINGS if finding.weight == "attested")
 """Reasons of an answer that somebody or something saw foreign data in."""
 TRIGGER_CODES = (

@@ -15,6 +15,7 @@ from forensics import verdicts
 from forensics.attribution import coresidency, onward
 from forensics.direction import SHOWN, TRIGGER_CODES, UNDELIVERED, WRITES, flagged
 from forensics.incident import Incident
+from forensics.schema import AFFECTED_TIERS
 
 _PAIR = ("request_id", "attempt", "origin", "source_tenant_id", "source_request_id")
 
@@ -38,14 +39,16 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
     # A length clears nobody of having received what was written, but of having written.
     reading = structs.replace(incident.trigger, mechanism="read")
     as_read = verdicts.judge(requests, structs.replace(incident, trigger=reading), marked)
-    unjudged = onward.beside(first, onward.unjudged(as_read))
+    open_ = onward.unjudged(as_read)
+    unjudged = onward.beside(first, open_)
     flagged = requests.with_columns(
         ran_beside_write=pl.col("handoff").is_in(beside.implode()),
         ran_beside_unjudged=pl.col("handoff").is_in(unjudged.implode()),
         wrote_undelivered=pl.col("handoff").is_in(undelivered.implode()),
     )
     names = [name for name in flagged.columns if name not in requests.columns]
-    return verdicts.judge(flagged, incident, marked).drop(names)
+    judged = verdicts.judge(flagged, incident, marked).drop(names)
+    return judged.with_columns(pl.col("handoff").is_in(open_.implode()).alias(onward.UNJUDGED))
 
 
 def populations(rows: pl.DataFrame, incident: Incident) -> Judged:
@@ -64,7 +67,10 @@ def _both(read: Judged, wrote: Judged) -> Judged:
 
     Where the direction is not settled, what a request wrote makes no source more than possible.
     """
-    written = wrote.pairs.with_columns(tier=pl.lit("possible"))
+    sure = pl.col("tier").is_in(AFFECTED_TIERS)
+    written = wrote.pairs.with_columns(
+        tier=pl.when(sure).then(pl.lit("possible")).otherwise("tier")
+    )
     every = pl.concat([read.pairs, written], how="diagonal_relaxed")
     pairs = every.sort(every.columns, nulls_last=False).unique(_PAIR, keep="first")
     pairs = pairs.sort(*_PAIR, nulls_last=False)

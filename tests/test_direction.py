@@ -259,6 +259,8 @@ def test_who_ran_beside_a_writer_that_cannot_be_judged_is_not_cleared(
         f'[[capacity]]\nnode = "p1"\nrole = "prefill"\nengine = "sglang"\npool_tokens = {pool}\n'
     )
     incident = f'[trigger]\nmechanism = "{mechanism}"\n' + (limit if pool else "")
-    rows = case_of(first, later, incident=incident).requests.polars()
-    row = rows.row(by_predicate=pl.col("request_id") == "r", named=True)
+    case = case_of(first, later, incident=incident)
+    row = case.requests.polars().row(by_predicate=pl.col("request_id") == "r", named=True)
     assert (row["tier"], row["reasons"]) == (tier, reasons)
+    sources = [(row.tenant_id, row.tier) for row in case.exposure().sources]
+    assert sources == ([("a", "not_assessable")] if tier == "not_assessable" else [])

@@ -15,10 +15,12 @@ from forensics.attribution import moments, places, ranks
 from forensics.attribution.pairing import PAIR_COLUMNS
 from forensics.attribution.refusals import at_the_door
 from forensics.capacity import BEGINNING, END
-from forensics.direction import CO_RESIDENT, TRIGGER_CODES, flagged
+from forensics.direction import BESIDE_UNJUDGED, CO_RESIDENT, TRIGGER_CODES, flagged
 from forensics.findings import FINDINGS
 from forensics.schema import AFFECTED_TIERS
 
+UNJUDGED = "wrote_unjudged"
+"""Column of the requests of which it is not known whether they met the condition of a write."""
 _RANK = ["decode_node", "since"]
 _OF_REQUEST = ("handoff", "request_id", "attempt", "tenant_id", "tier", "several")
 _KEPT = (*_OF_REQUEST, *_RANK, "began", "ended")
@@ -57,6 +59,11 @@ def unjudged(requests: pl.DataFrame) -> pl.Series:
     unanswered = _undelivered(names) & ~cleared
     undecided = (pl.col("tier") == "not_assessable") | unanswered
     return requests.filter(undecided & ~meets & ~_held_none(names))["handoff"]
+
+
+def _unjudged(requests: pl.DataFrame) -> pl.Series:
+    """Return those that :func:`unjudged` found before the requests were judged a second time."""
+    return requests.filter(UNJUDGED)["handoff"]
 
 
 _CLEARED = ("below_limit", *(one.code for one in FINDINGS if one.weight == "clears"))
@@ -113,26 +120,30 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
         The columns of :data:`PAIR_COLUMNS` plus ``attempt`` and ``last_at`` (the tenant's first
         write there), sorted. A source is ``probable`` where a request of it that met the
         condition is, on a rank that is known as that of the response: what it wrote there is the
-        source's part, who held the pages the response's.
+        source's part, who held the pages the response's. It is ``not_assessable`` where all that is
+        known of it is a request of which nobody can say whether it met the condition.
     """
     every = _residence(requests)
-    exposed = every.join(
-        requests.filter(flagged(CO_RESIDENT) & (pl.col("tier") != "ruled_out")).select("handoff"),
-        on="handoff",
-        how="semi",
-    )
+    beside = flagged(CO_RESIDENT) | flagged(BESIDE_UNJUDGED)
+    listed = requests.filter(beside & (pl.col("tier") != "ruled_out")).select("handoff")
+    exposed = every.join(listed, on="handoff", how="semi")
     writers = every.filter(pl.col("handoff").is_in(wrote(requests).implode()))
     met = _met(exposed, writers).sort("first", "handoff", "source_tenant_id")
     sure = pl.col("sure").any().over("handoff", "source_tenant_id") & ~pl.col("several")
-    met = met.with_columns(sure=sure)
-    found = met.unique(["handoff", "source_tenant_id"], keep="first", maintain_order=True)
+    tier = pl.when(sure).then(pl.lit("probable")).otherwise(pl.lit("possible"))
+    open_ = _met(exposed, every.filter(pl.col("handoff").is_in(_unjudged(requests).implode())))
+    open_ = open_.sort("first", "handoff", "source_tenant_id").with_columns(
+        tier=pl.lit("not_assessable")
+    )
+    found = pl.concat([met.with_columns(tier=tier), open_]).unique(
+        ["handoff", "source_tenant_id"], keep="first", maintain_order=True
+    )
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     unknown = [name for name in PAIR_COLUMNS if name in ("source_request_id", "probability")]
     unknown += ["pages", "tokens"]
     whole = found.with_columns(
         *(pl.lit(None, dtype=PAIR_COLUMNS[name]).alias(name) for name in unknown),
         origin=pl.lit("decode"),
-        tier=pl.when("sure").then(pl.lit("probable")).otherwise(pl.lit("possible")),
         same_tenant=same,
     )
     return whole.select(*PAIR_COLUMNS, "attempt", last_at="first").sort(
@@ -142,7 +153,8 @@ def pairs(requests: pl.DataFrame) -> pl.DataFrame:
 
 def writers(requests: pl.DataFrame) -> pl.DataFrame:
     """Count each tenant's requests that may have written into pages of others."""
-    found = requests.filter(pl.col("handoff").is_in(wrote(requests).implode()))
+    both = pl.concat([wrote(requests), _unjudged(requests)])
+    found = requests.filter(pl.col("handoff").is_in(both.implode()))
     return found.group_by("tenant_id").agg(pl.len().cast(pl.Int64).alias("requests"))
 
 
