@@ -21,7 +21,7 @@ from forensics.sources.profiles.shape import OWN
 from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
-from forensics.sources.wrappers.layer import FURTHER
+from forensics.sources.wrappers.inner import FURTHER
 from forensics.traces import STATE_MISMATCH, TRUNCATED
 from forensics.verdicts import BY_LENGTH, flag, ruled_by
 from forensics.wording import count

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from forensics.sources.wrappers import shipped
+from forensics.sources.wrappers.inner import FURTHER
 from tests.sources.wrapforms import CANARY, LAID, WITH_TIME, exported, micros, rfc
 
 DATA = Path(__file__).parents[1] / "_data" / "sources"
@@ -89,6 +90,15 @@ def test_pods_of_one_file_are_logs_of_their_own(read):
             prefix.format(f"decode-{n % 2}") + f"{line}\n" for n, line in enumerate(added(6))
         )
         assert set(read(data, "x.log").rows["source_node"]) == {"decode-0", "decode-1"}
+
+
+def test_further_lines_of_an_entry_are_noted_and_begin_no_record(read):
+    before = f"{rfc(0)} gpu-1 vllm[7]: "
+    first, more, last = added(3)
+    data = f"{before}{first}\n{' ' * len(before)}{more}\n{' ' * len(before)}x\n{before}{last}\n"
+    seen = read(data, "node-1.log")
+    assert ids(seen) == ["r-0", "r-2"]
+    assert (seen.facts.notes[FURTHER], seen.facts.unread) == (1, [])
 
 
 # --- lines that were cut up ------------------------------------------------------------

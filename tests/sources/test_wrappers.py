@@ -9,7 +9,7 @@ import pytest
 
 from forensics.sources import reading
 from forensics.sources.wrappers.documents import CUT
-from forensics.sources.wrappers.layer import FURTHER
+from forensics.sources.wrappers.inner import FURTHER
 from forensics.sources.wrappers.textforms import TextForm
 
 CANARY = "CANARY-5e1f"

@@ -18,6 +18,12 @@ PART = "part of a longer line"
 """Counts the pieces of a line but its last one, which stands for all of them."""
 
 
+FURTHER = "further lines of one record"
+"""Counts records of which only the first line is read: what follows is no record of its own."""
+BELOW = "further line of a record, below its first one"
+"""Counts such lines, where a tool prints them by themselves."""
+
+
 class Inner(NamedTuple):
     """One line as it was before it was wrapped.
 

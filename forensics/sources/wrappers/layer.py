@@ -15,12 +15,8 @@ from forensics.sources.blocks import BLOCK_BYTES, Block, Source, ToDamage
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed
 from forensics.sources.times import in_utc
-from forensics.sources.wrappers.inner import PART, At, Inner, Inners
+from forensics.sources.wrappers.inner import FURTHER, PART, At, Inner, Inners
 from forensics.sources.wrappers.kinds import Names, Wrapper
-
-FURTHER = "further lines of one record"
-"""Counts records of which only the first line is read: what follows is no record of its own."""
-
 
 _END_OF_TIME = 1 << 58
 """Microseconds: the year 11,000; no number beyond is a time."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block
 from forensics.sources.jsonlines import split_lines
-from forensics.sources.wrappers.inner import PART, Inner, Inners, Partly, Whole
+from forensics.sources.wrappers.inner import BELOW, FURTHER, PART, Inner, Inners, Partly, Whole
 
 Taken = Inner | Partly | Sequence[Inner | None] | str | None
 Parse = Callable[[bytes], Taken]
@@ -30,6 +30,7 @@ class LineByLine:
         self._whole = whole
         self._cut: dict[tuple[str, str], _Cut] = {}
         self._entries = 0
+        self._below = False
 
     def whole(self, block: Block) -> Whole | None:
         """Return the inner lines of a block where none of them goes on in another block."""
@@ -60,6 +61,7 @@ class LineByLine:
             found.ignore("blank line")
             return
         taken = self._parse(line)
+        self._note(found, below=taken == BELOW)
         if taken is None:
             found.refuse(number, f"not a line of {self._title}")
         elif isinstance(taken, str):
@@ -79,6 +81,12 @@ class LineByLine:
                     found.refuse(self._entries, f"entry of {self._title} without a line")
                 else:
                     self._inner(inner, self._entries, found)
+
+    def _note(self, found: Inners, *, below: bool) -> None:
+        """Note a record with further lines, once for all of them."""
+        if below and not self._below:
+            found.notes[FURTHER] += 1
+        self._below = below
 
     def _inner(self, inner: Inner, number: int, found: Inners) -> None:
         key = (inner.stream, inner.source)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from forensics.sources.wrappers.textforms import AT, IDENT, LEVEL, STAMPED, TextForm, form
 
 _DAY = rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})?"
@@ -12,13 +15,16 @@ _PID = rb"[\w./@\\:-]{1,80}\[\d+\]: (?P<line>.*)"
 _DATA = rb'(?:-|(?:\[[^\s\]="]+(?: [^\s\]="]+="(?:[^"\\]|\\.)*")*\])+)'
 _COUNT = rb"(?:\d{1,7} )?"
 """Bytes of a message, which some senders put ahead of it."""
-_JOURNAL = rb"-- (?:Logs begin|Journal begins|Reboot|Boot|No entries)\b.*|[ \t]{16,}.*"
-"""Also further lines of an entry, which stand below its first one."""
+_JOURNAL = rb"-- (?:Logs begin|Journal begins|Reboot|Boot|No entries)\b.*"
+_BELOW = re.compile(rb"[ \t]{16}")
+
+
+def _of_journal(name: str, title: str, pattern: bytes) -> TextForm:
+    return replace(form(name, title, pattern, aside=_JOURNAL), below=_BELOW)
 
 
 def _journal(name: str, moment: bytes, output: str) -> TextForm:
-    title = f"journalctl -o {output}"
-    return form(name, title, moment + rb" " + _HOST + rb" " + _PID, aside=_JOURNAL)
+    return _of_journal(name, f"journalctl -o {output}", moment + rb" " + _HOST + rb" " + _PID)
 
 
 FORMS = (
@@ -33,11 +39,10 @@ FORMS = (
         + _DATA
         + rb"(?: (?:\xef\xbb\xbf)?(?P<line>.*))?",
     ),
-    form(
+    _of_journal(
         "syslog-old",
         "syslog (RFC 3164)",
         _COUNT + _PRIORITY + _DAY + rb" (?P<stream>\S+) " + IDENT + rb": (?P<line>.*)",
-        aside=_JOURNAL,
     ),
     _journal("journal-text", _PRIORITY + AT, "short-iso"),
     _journal(

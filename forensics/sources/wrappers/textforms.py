@@ -12,7 +12,7 @@ from forensics.sources.colours import RAW
 from forensics.sources.textlines import frame
 from forensics.sources.wrappers import labels
 from forensics.sources.wrappers.atonce import joined, numbered
-from forensics.sources.wrappers.inner import At, Inner, Whole
+from forensics.sources.wrappers.inner import BELOW, At, Inner, Whole
 from forensics.sources.wrappers.jsonforms import seconds
 
 ASIDE = "line in which a tool speaks of itself"
@@ -40,13 +40,14 @@ class TextForm:
     """Whether it is told only where lines of two at least stand together."""
     aside: re.Pattern[bytes] | None = None
     """What the tool says of itself, in lines of its own."""
+    below: re.Pattern[bytes] | None = None
+    """What further lines of a record begin with, which have no prefix of their own."""
 
     def parse(self, line: bytes) -> Inner | str | None:
         """Return what a line holds behind the prefix; None if it has none."""
         match = self.pattern.fullmatch(line)
         if match is None:
-            said = self.aside is not None and self.aside.fullmatch(line) is not None
-            return ASIDE if said else None
+            return self._beside(line)
         seen = match.groupdict()
         return Inner(
             seen["line"] or b"",
@@ -55,6 +56,11 @@ class TextForm:
             seen.get("tag") == b"P",
             _text(seen.get("source")),
         )
+
+    def _beside(self, line: bytes) -> str | None:
+        if self.below is not None and self.below.match(line):
+            return BELOW
+        return ASIDE if self.aside is not None and self.aside.fullmatch(line) else None
 
     def whole(self, block: Block) -> Whole | None:
         """Return what all lines of a block hold at once; None where they need a closer look.
