@@ -22,7 +22,7 @@ def zoneless(rows: pl.DataFrame, kind: str) -> set[str]:
     """Return the nodes of rows with times that have no zone."""
     if kind not in _JUDGED:
         return set()
-    return set(rows.filter(pl.col("naive"))["source_node"].drop_nulls().unique())
+    return set(rows["source_node"].filter(rows["naive"]).drop_nulls().unique())
 
 
 def assumed(ledgers: Collection[Ledger], timezone: str | None) -> list[str]:

@@ -14,7 +14,7 @@ from forensics.sources.blocks import READ_BYTES, Block, pieces
 from forensics.sources.jsonlines import JsonColumns, Lines, Taken
 from forensics.sources.mixed import Mixed
 
-AT_ONCE = 2 << 20
+AT_ONCE = 1 << 20
 """Bytes of lines that are laid out alike: what their columns cost does not grow with them."""
 BATCH_ROWS = 32_768
 BATCH_BYTES = 32 << 20
@@ -23,20 +23,34 @@ BATCH_BYTES = 32 << 20
 
 def batches(blocks: Iterable[Block], columns: JsonColumns) -> Iterator[Lines]:
     """Read blocks and yield what they gave, several blocks at a time."""
+    sieve = blocks if isinstance(blocks, Mixed) else None
+    left = iter(blocks)
+    full = True
+    while full:
+        with _collector_at_rest():
+            held, full = _taken(left, columns, sieve)
+            found = columns.together(held)
+            del held
+        yield found
+
+
+def _taken(
+    left: Iterator[Block], columns: JsonColumns, sieve: Mixed | None
+) -> tuple[list[Taken], bool]:
+    """Return what the next blocks gave, and whether there may be more."""
     held: list[Taken] = []
     rows = size = 0
-    sieve = blocks if isinstance(blocks, Mixed) else None
-    for block in blocks:
-        with _collector_at_rest():
-            whole = columns.at_once(block, sieve)
-            small = () if whole is not None else pieces(block, READ_BYTES)
-            taken = [columns.take(piece, sieve) for piece in small] if whole is None else [whole]
+    for block in left:
+        whole = columns.at_once(block, sieve)
+        if whole is not None:
+            taken = [whole]
+        else:
+            taken = [columns.take(piece, sieve) for piece in pieces(block, READ_BYTES)]
         held += taken
         rows, size = rows + sum(one.read for one in taken), size + len(block.data)
         if rows >= BATCH_ROWS or size >= BATCH_BYTES:
-            yield columns.together(held)
-            held, rows, size = [], 0, 0
-    yield columns.together(held)
+            return held, True
+    return held, False
 
 
 @contextmanager
