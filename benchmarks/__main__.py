@@ -101,11 +101,7 @@ def _throughput(folder: Path, rows: int, runs: int) -> list[table.Row]:
         whole = _generated(folder, source, count)
         quarter = _generated(folder, source, max(1, count // QUARTER))
         _say(f"measuring: {name}")
-        peers = tuple(
-            row.figure
-            for row in found
-            if TASKS[row.figure.name].reads == task.reads and "bare" in row.figure.name
-        )
+        peers = tuple(row.figure for row in found if _comparable(row.figure.name, name))
         found.append(
             table.Row(
                 measure.task(name, whole, runs, threads=task.threads),
@@ -116,6 +112,13 @@ def _throughput(folder: Path, rows: int, runs: int) -> list[table.Row]:
             )
         )
     return found
+
+
+def _comparable(bare: str, name: str) -> bool:
+    """Say whether a task is the bare scan of what another reads, on as many cores."""
+    one, other = TASKS[bare], TASKS[name]
+    alone = other.threads == 1 or "report" in name
+    return "bare" in bare and one.reads == other.reads and (one.threads == 1) == alone
 
 
 def _generated(folder: Path, source: Source, rows: int) -> Path:

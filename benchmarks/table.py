@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from datetime import UTC, datetime
 from importlib import metadata
 
 from benchmarks.measure import Figure
+from benchmarks.tasks import cores
 
 PACKAGES = ("polars", "duckdb", "msgspec", "pyarrow")
 HEAD = (
@@ -41,18 +41,16 @@ def facts(runs: int) -> str:
     """Return one paragraph: date, machine, versions, and what the columns are."""
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES)
     return (
-        f"Measured {datetime.now(UTC):%Y-%m-%d} on {_cpus()} cores ({platform.machine()}, "
+        f"Measured {datetime.now(UTC):%Y-%m-%d} on {cores()} cores ({platform.machine()}, "
         f"{platform.system()}), Python {platform.python_version()}, {versions}. "
         f"Median of {runs} run(s), each in a process of its own, without start-up. Scans and "
-        "reading passes run on one thread, the whole report on as many as there are. CPU seconds "
-        "are of all threads of that process; MB/s per core is the file's size by them. Files are "
+        "reading passes run on one thread, what is on all cores and the whole report on as many as "
+        "there are: the set is made by a process for each, with its start, of a file for each. A "
+        "set is held against the scan on as many cores. CPU seconds are of all threads and "
+        "processes; MB/s per core is the file's size by them. Files are "
         "plain, with text that is never read included. Peak is the largest resident memory, on "
-        "the file and on one of a quarter of its lines: the reading pass needs the same for both."
+        "of any one process, on the file and on one of a quarter of its lines."
     )
-
-
-def _cpus() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def throughput(rows: Sequence[Row]) -> str:
