@@ -42,6 +42,7 @@ class Log:
         self.pack = draw.choice([None, None, ".gz", ".bz2"])
         self.delayed = draw.random() < 0.5
         self.rotations, self.half, self.copied = 0, b"", False
+        self.late = False
         self.destroyed: set[int] = set()
         self.file = path.open("ab", buffering=0)
         self.old: Any = None
@@ -72,6 +73,7 @@ class Log:
         self._pack(self._first())
         if at_once or self.packs_now:
             self.reopen()
+        self.late |= not at_once
 
     def copy_and_empty(self) -> None:
         self.whole()
@@ -303,6 +305,7 @@ class World:
     def _empty(self, log: Log) -> None:
         """Empty it after a look: what comes and goes between two looks leaves no trace."""
         log.reopen()
+        self.append(log)
         self.step()
         if self.watch is not None:
             self.append(log)
@@ -362,7 +365,7 @@ class World:
             missing = {number for number in unread if self.written[number] == here}
             assert bool(missing) <= bool(of_log), f"lost in silence: {sorted(missing)}"
             assert missing or not any(one["certain"] for one in of_log), "nothing was lost"
-            unsure = log.destroyed or log.pack or log.copied
+            unsure = log.destroyed or log.pack or log.copied or log.late
             assert unsure or not of_log, "nothing can have been lost"
         found = Counter(one["completion_tokens"] for one in told if one["event"] == "finding")
         assert found == Counter(self.bad & set(read))

@@ -12,6 +12,7 @@ import pytest
 
 from forensics.incident import Incident
 from forensics.live.watch.asked import Asked
+from forensics.live.watch.ring import Ring
 from forensics.live.watch.siblings import bases
 from forensics.live.watch.told import Output
 from forensics.live.watch.watch import Watch
@@ -212,6 +213,38 @@ def test_a_writer_may_go_on_in_the_file_that_was_moved_aside(scene: Scene) -> No
         old.write(record(2)[30:])
     scene.append(3)
     assert scene.end() == (["r1", "r2", "r3"], ["rotated"])
+
+
+def test_a_run_that_is_killed_in_its_first_look_has_seen_what_was_there(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    scene.append(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ring, "add", killed)
+        with pytest.raises(KeyboardInterrupt):
+            scene.step()
+    scene.kill()
+    for number in (2, 3):
+        scene.append(number)
+        scene.rotate()
+    _packed(scene)
+    assert scene.end() == (["r1", "r2", "r3"], ["rotated"])
+
+
+def test_what_is_written_between_copying_and_emptying_is_read_once(scene: Scene) -> None:
+    scene.append(1)
+    scene.step()
+    shutil.copy(scene.log, scene.aside(".1"))
+    scene.append(2)
+    scene.step()
+    os.truncate(scene.log, 0)
+    scene.append(3)
+    assert scene.end() == (["r1", "r2", "r3"], ["truncated"])
+    assert scene.watch is not None
+    assert scene.watch.counts.records == 3
 
 
 def test_files_that_were_there_before_and_were_not_named_stay_unread(scene: Scene) -> None:

@@ -29,8 +29,8 @@ class Generation:
         self.copies: dict[Identity, Copy] = {(c.device, c.inode): c for c in place.copies}
         self.reader: Reader | None = None
         self.prints = prints
-        self._mark: str | None = place.mark
-        self._size, self._goal, self._grown = place.size, 0, time.monotonic()
+        self.mark, self.size = place.mark, place.size
+        self._goal, self._grown = 0, time.monotonic()
 
     @classmethod
     def new(cls, number: int, prints: Prints) -> Generation:
@@ -38,23 +38,16 @@ class Generation:
         return cls(Place(number, "", 0, 0, 0, False, False, ()), prints)
 
     @property
-    def mark(self) -> str:
-        """What tells it by what was read of it; "" where that is nothing."""
-        if self._mark is None:
-            self._mark = mark(self.reader, self.offset, self.prints) if self.reader else ""
-        return self._mark
-
-    @property
     def rest(self) -> int:
         """Bytes that were seen of it and not read."""
-        return max(0, self._size - self.offset)
+        return max(0, self.size - self.offset)
 
     @property
     def place(self) -> Place:
         """Where the next line begins."""
         copies = tuple(self.copies.values())
         ended = self.finished, self.skipped
-        return Place(self.number, self.mark, self.offset, self.lines, self._size, *ended, copies)
+        return Place(self.number, self.mark, self.offset, self.lines, self.size, *ended, copies)
 
     @property
     def homeless(self) -> bool:
@@ -73,12 +66,17 @@ class Generation:
         self._grown = time.monotonic()
 
     def finds(self, path: Path, copy: Copy) -> bool:
-        """Say whether what was read is in the file of a path, and read on there if need be."""
+        """Say whether what was seen is in the file of a path, and read on there if need be.
+
+        A copy that is as it was holds it, even if more was seen of the log before it was emptied.
+        """
         try:
             reader = open_reader(path)
         except OSError:
             return False
-        if reader.identity == (copy.device, copy.inode) and self.is_in(reader):
+        identity = copy.device, copy.inode
+        known = self.copies.get(identity) == copy or self.is_in(reader)
+        if reader.identity == identity and known:
             self.found(reader, copy)
             return True
         reader.close()
@@ -98,8 +96,8 @@ class Generation:
         self.copies[reader.identity] = copy
         self.finished = self.skipped = True
         if not reader.packed:  # a packed one is moved, and not packed again
-            self.offset = self._size = reader.size
-            self._mark = mark(reader, self.offset, self.prints)
+            self.offset = self.size = reader.size
+            self.mark = mark(reader, self.size, self.prints)
         reader.close()
 
     def leave(self) -> None:
@@ -114,18 +112,18 @@ class Generation:
         self.finished = True
 
     def is_in(self, reader: Reader) -> bool:
-        """Say whether a file begins with what was read."""
-        return not self.offset or mark(reader, self.offset, self.prints) == self.mark != ""
+        """Say whether a file begins with what was seen."""
+        return not self.size or mark(reader, self.size, self.prints) == self.mark != ""
 
     def is_same(self, reader: Reader) -> bool:
-        """Say whether a file that begins with what was read holds this, and no other generation.
+        """Say whether a file that begins with what was seen holds this, and no other generation.
 
         Many begin alike: with a header, or with what an engine says as it starts.
         """
-        if self.homeless or self.offset >= _TELLING:
+        if self.homeless or self.size >= _TELLING:
             return True
         if self.reader is None:
-            return reader.size == self._size
+            return reader.size == self.size
         return alike(reader, self.reader, min(reader.size, self.reader.size))
 
     def equals(self, reader: Reader) -> bool:
@@ -141,18 +139,19 @@ class Generation:
         return alike(reader, mine, size)
 
     def emptied(self) -> bool:
-        """Say whether what was read is in its file no more."""
+        """Say whether what was seen is in its file no more."""
         if self.reader is None or self.reader.packed:
             return False
-        return self.reader.size < self._size or not self.is_in(self.reader)
+        return self.reader.size < self.size or not self.is_in(self.reader)
 
     def look(self) -> None:
         """See how far it goes now: a busy one is never read to its end."""
         if self.reader is None:
             return
         size = self.reader.size
-        if size != self._size:
-            self._size, self._grown = size, time.monotonic()
+        if size != self.size:
+            self.mark, self.size = mark(self.reader, size, self.prints), size
+            self._grown = time.monotonic()
         self._goal = size
 
     def rests(self, settle: float) -> bool:
@@ -178,21 +177,15 @@ class Generation:
             self._goal = self.offset
             return None
         chunk = Chunk(data[:end], self.number, self.offset, self.lines)
-        self._move(self.offset + end, self.lines + data.count(b"\n", 0, end))
+        self.offset += end
+        self.lines += data.count(b"\n", 0, end)
         return chunk
 
     def back(self, chunk: Chunk) -> None:
         """Go back to where a chunk began: it cannot be used before there is more of it."""
-        self._goal = chunk.offset
-        self._move(chunk.offset, chunk.lines)
+        self.offset, self.lines, self._goal = chunk.offset, chunk.lines, chunk.offset
 
     def first_line(self, most: int) -> bytes:
         """Return its first line."""
         data = self.reader.read_at(0, most) if self.reader is not None else b""
         return data[: data.find(b"\n") + 1]
-
-    def _move(self, offset: int, lines: int) -> None:
-        """Go to a place, and mark it at once, before the file is emptied; a packed one later."""
-        self.offset, self.lines, self._mark = offset, lines, None
-        if self.reader is None or not self.reader.packed:
-            self._mark = self.mark

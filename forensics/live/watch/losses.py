@@ -39,17 +39,14 @@ class Losses:
         self._all, self._told, self._settle = generations, told, settle
         self._homeless: dict[int, tuple[int, float]] = {}
         self._turned: Generation | None = None
-        self._looks, self._adopted = 0, 0
+        self._looks, self._adopted, self._filled = 0, 0, 0
 
     def adopted(self, made: Generation, *, empty: bool, whole: bool) -> None:
         """Count a generation that was missed; what it is packed in may break off."""
-        self._adopted += not empty
+        self._adopted += 1
+        self._filled += not empty
         if not whole:
             self._lost(made, "rest", certain=True)
-
-    def guessed(self, generation: Generation) -> None:
-        """Take a file for one of which nothing was read: another may have been it, and be gone."""
-        self._lost(generation, "rest", certain=False)
 
     def look(self, look: Look, name: str, coming: list[Beside]) -> None:
         """Tell what was lost up to this look; what is coming may hold some of it yet."""
@@ -57,12 +54,12 @@ class Losses:
         if look.turned is not None and self._turned is None:
             self._turned, self._looks = look.turned, 0
         if self._turned is None:
-            self._adopted = 0
+            self._adopted = self._filled = 0
             return
         self._looks += 1
         if look.last or self._looks >= _SURE:
             self._between(self._turned, look, name, len(coming))
-            self._turned, self._adopted = None, 0
+            self._turned, self._adopted, self._filled = None, 0, 0
 
     def _rests(self, look: Look, *, waiting: bool) -> None:
         now = time.monotonic()
@@ -82,9 +79,7 @@ class Losses:
         if turned not in self._all:
             return
         if here in turned.copies:
-            if (
-                self._adopted and not turned.offset
-            ):  # it may be another that was given the same inode
+            if self._filled and not turned.size:  # an inode is used again, and it was empty
                 self._lost(turned, "between", certain=False)
             return
         names = [one.path.name for one in look.near if one.identity in turned.copies]

@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True):
 
     Attributes:
         number: of the generation, among all of a watch; rows carry it as their file.
-        mark: keyed hash of its first bytes and those before ``offset``; see :mod:`prints`.
+        mark: keyed hash of its first bytes and the last of ``size``; see :mod:`prints`.
         offset: bytes that were read, unpacked.
         lines: lines in them.
         size: bytes that it was seen to have.

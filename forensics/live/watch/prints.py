@@ -1,7 +1,7 @@
 """What tells a log's content from another's, and does not hold it.
 
 Files are moved, copied and packed: neither name nor inode says which one it is. A keyed
-hash over the first bytes, and over the last ones before where reading had come to, does.
+hash over the first bytes, and over the last ones that were there at the last look, does.
 The key is drawn at random for each state, so that nobody can try out what a line said.
 """
 
@@ -11,7 +11,7 @@ import hashlib
 import secrets
 
 WINDOW = 1024
-"""Bytes of the beginning, and before where reading had come to, that tell a file."""
+"""Bytes of the beginning, and of the end at the last look, that tell a file."""
 
 
 def salt() -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from forensics.live.watch.generation import Generation
 from forensics.live.watch.losses import Losses
-from forensics.live.watch.place import Identity
+from forensics.live.watch.place import Copy, Identity
 from forensics.live.watch.readers import Reader, open_reader
 from forensics.live.watch.siblings import Beside, bases
 
@@ -67,14 +67,13 @@ class Search:
         self._first = not generations
         self._missing: dict[Identity, int] = {}
         self._unsure: dict[Identity, tuple[Beside, float]] = {}
+        self._copied: dict[Identity, tuple[Copy, Generation]] = {}
         self.sure: set[Identity] = set()
         """Files that were seen to hold a generation at the last look."""
 
     def look(self, look: Look) -> None:
         """Look through the files beside a log."""
         unknown = [one for one in look.near if not self._again(one)]
-        begun = {i for g in self._all if g.homeless and not g.offset for i in g.copies}
-        unknown.sort(key=lambda one: one.identity not in begun)
         coming = [one for one in unknown if self._meet(one, look)]
         self._first = False
         there = {one.identity for one in look.near}
@@ -96,9 +95,9 @@ class Search:
             return True
         if known.copies[one.identity] == one.copy and (known.finished or known.reader is not None):
             return True
-        if not known.offset and known.homeless:
+        if not known.size and known.homeless:
             return False  # nothing tells its content, and inodes are used again
-        if known.offset and known.finds(one.path, one.copy):
+        if known.size and known.finds(one.path, one.copy):
             return True
         del known.copies[one.identity]
         return False
@@ -120,9 +119,9 @@ class Search:
     def _taken(self, one: Beside, reader: Reader, look: Look, *, named: bool) -> bool:
         if self._first and one.path not in look.asked:
             return self._skip(one, reader)
-        begun = [g for g in self._all if g.homeless and not g.offset and g.rest <= reader.size]
-        holder = self._holder(reader)
+        holder = self._holder(one, reader)
         if holder is None and named:
+            begun = (g for g in self._all if g.homeless and not g.size)
             holder = next((g for g in begun if one.identity in g.copies), None)
         if holder is None and not named:
             reader.close()
@@ -130,22 +129,21 @@ class Search:
         if holder is None and self._is_coming(one, reader, look):
             reader.close()
             return True
-        if holder is None and begun:
-            holder = begun[0]
-            if look.down:
-                self._losses.guessed(holder)
         if holder is None:
             return self._adopt(one, reader, look)
         holder.found(reader, one.copy)
         return False
 
-    def _holder(self, reader: Reader) -> Generation | None:
+    def _holder(self, one: Beside, reader: Reader) -> Generation | None:
         """Return the generation that a file holds, by its content."""
-        read = [g for g in self._all if g.offset]
-        marks = reader.marks([g.offset for g in read], read[0].prints) if read else {}
-        found = [g for g in read if marks.get(g.offset) == g.mark and g.is_same(reader)]
-        found += [g for g in self._all if not g.offset and g.equals(reader)]
-        return max(found, key=lambda g: (g.homeless, g.offset), default=None)
+        seen = [g for g in self._all if g.size]
+        marks = reader.marks([g.size for g in seen], seen[0].prints) if seen else {}
+        found = [g for g in seen if marks.get(g.size) == g.mark and g.is_same(reader)]
+        found += [g for g in self._all if not g.size and g.equals(reader)]
+        copied = self._copied.get(one.identity)
+        if copied is not None and copied[0] == one.copy and copied[1].homeless:
+            found.append(copied[1])  # what came after the copying was read before the emptying
+        return max(found, key=lambda g: (g.homeless, g.size), default=None)
 
     def _is_coming(self, one: Beside, reader: Reader, look: Look) -> bool:
         """Say whether a file is a copy in the making, or is being packed."""
@@ -154,6 +152,8 @@ class Search:
             return False
         before, since = self._unsure.get(one.identity, (None, time.monotonic()))
         same = before is not None and before.copy == one.copy
+        if tail is not None and reader.whole and one.size:
+            self._copied[one.identity] = one.copy, tail
         self._unsure[one.identity] = one, since if same else time.monotonic()
         if reader.whole:  # the beginning of what is there; a copy does not stay without a byte
             return not (same and not one.size)
@@ -181,6 +181,7 @@ class Search:
         known = {i for g in self._all for i in g.copies if not g.holds(i)}
         self._missing = {i: self._missing.get(i, 0) + 1 for i in known - there}
         self._unsure = {i: seen for i, seen in self._unsure.items() if i in there}
+        self._copied = {i: copied for i, copied in self._copied.items() if i in there}
         for generation in self._all:
             for identity in [i for i in generation.copies if self._missing.get(i, 0) >= _GONE]:
                 del generation.copies[identity]
