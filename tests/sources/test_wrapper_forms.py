@@ -59,6 +59,17 @@ def test_a_wrapper_behind_another_one_hides_no_record(read, form, outer):
     assert ids(read(data, "node-1.log")) == [f"r-{n}" for n in range(6)]
 
 
+PREFIXES = ("short-monotonic", "stern -A", "mpirun", "RFC 6587", "Fluent Bit, printed", "json-seq")
+
+
+@pytest.mark.parametrize("outer", ["CloudWatch tail", "kubetail -t", "Fluentd", "stern -A"])
+@pytest.mark.parametrize("form", PREFIXES)
+def test_a_prefix_behind_a_prefix_is_as_sure_as_a_line_of_an_engine(read, form, outer):
+    inner = LAID[form](lines_of("sglang.log")).decode().removesuffix("\n").split("\n")
+    alone = read((DATA / "sglang.log").read_bytes(), "a/node-1.log").facts
+    assert read(LAID[outer](inner), "b/node-1.log").facts.kept == alone.kept
+
+
 # --- what is nearly one ----------------------------------------------------------------
 
 NEAR = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
 
@@ -132,7 +133,31 @@ def _shown(lines: Sequence[bytes], form: textforms.TextForm) -> bool:
     found = list(_inners(lines, form.parse))
     if form.several and len({inner.stream for inner in found}) == 1:
         return False
-    return any(form.sure is None or form.sure.match(inner.line) for inner in found)
+    return any(form.sure is None or _sure(form.sure, inner.line) for inner in found)
+
+
+_TEXTS = (
+    *(*podtext.PREFIXED, *syslogtext.FORMS, *storetext.FORMS),
+    *(*podtext.BESIDE_OTHERS, *syslogtext.BESIDE_OTHERS, *storetext.BESIDE_OTHERS),
+    *launchers.FORMS,
+)
+_DEEP = 4
+
+
+def _sure(asked: re.Pattern[bytes], line: bytes, deep: int = _DEEP) -> bool:
+    """Say whether a line is what a form asks for, or behind another prefix where that may be."""
+    if asked.match(line):
+        return True
+    if asked is not textforms.STAMPED or not deep:
+        return False
+    return any(_is_behind(form, line, deep - 1) for form in _TEXTS)
+
+
+def _is_behind(form: textforms.TextForm, line: bytes, deep: int) -> bool:
+    inner = form.parse(line)
+    if not isinstance(inner, Inner):
+        return False
+    return form.sure is None or _sure(form.sure, inner.line, deep)
 
 
 def _document(form: documents.DocumentForm) -> Wrapper:
@@ -140,6 +165,8 @@ def _document(form: documents.DocumentForm) -> Wrapper:
         near = head.data[:_NEAR].lstrip()
         if not near.startswith(form.opens) or not all(word in near for word in form.words):
             return False
+        if form.opens == b"[" and not objects.in_a_list(near):
+            return False  # a line of a log may begin with a time in a bracket
         first, _, rest = head.data.lstrip().partition(b"\n")
         if not rest.strip() or not is_json(first):
             # Words alone tell what breaks off, or is longer than is looked at.
@@ -215,13 +242,11 @@ WRAPPERS: tuple[Wrapper, ...] = (
     *map(_document, (*documents.FORMS, *answers.FORMS)),
     *map(_json, (*jsonforms.FORMS, otellogs.FORM)),
     _EXPORT,
-    *map(_text, (*podtext.PREFIXED, *syslogtext.FORMS, *storetext.FORMS)),
-    *map(_text, (*podtext.BESIDE_OTHERS, *syslogtext.BESIDE_OTHERS, *storetext.BESIDE_OTHERS)),
-    *map(_text, launchers.FORMS),
+    *map(_text, _TEXTS),
     *map(_table, tables.FORMS),
     _LISTED,
     *_OBJECTS,
-    _json(shipped.FORM),
+    _json(replace(shipped.FORM, sure=lambda one: _sure(textforms.STAMPED, one.line))),
     _DELIMITED,
     _LOGFMT,
     COLOUR,

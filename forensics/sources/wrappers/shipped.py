@@ -1,7 +1,7 @@
 """JSON of any shipper: the line of an engine in a text beside its time and its labels.
 
 Shippers are told apart by settings, not by their names: what they share is that one key holds
-the line. It is believed where that text begins as lines of engines do.
+the line. It is believed where that text begins as lines of engines do, or as other prefixes.
 """
 
 from __future__ import annotations

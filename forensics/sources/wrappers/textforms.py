@@ -130,7 +130,7 @@ def form(
 STAMPED = re.compile(
     rb"(?:" + RAW.encode() + rb")*(?:\([^()]{1,80}\) ?)*"
     rb"(?:\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z]{4,8} \d\d-\d\d \d\d:|\[[0-9a-f-]{36}\]|\[?\{\""
-    rb"|<\d{1,3}>|\[pod/|[a-z0-9][\w.-]*\s+\| )"
+    rb"|\[\[?\d{9,10}(?:\.\d+)?, ?\{|<\d{1,3}>|\[pod/|[a-z0-9][\w.-]*\s+\| )"
 )
 """What engines begin a line with: a stamp of their own, or a record; and other prefixes."""
 OWN_AT = (
