@@ -201,8 +201,8 @@ def _rest(found: Measured) -> Iterator[str]:
     machine = 2**38
     yield from ("## What does not scale yet", "")
     yield (
-        "Reading runs anywhere; what comes after it, joins and verdicts, holds the requests of one "
-        f"report in the memory of one machine. All {REQUESTS:.0e} would take "
+        "Reading and joining run anywhere, in pieces; what comes after them, verdicts, holds the "
+        f"requests of one report in the memory of one machine. All {REQUESTS:.0e} would take "
         f"{memory / 1e12:,.0f} TB. A machine of {machine / 2**30:g} GiB holds about "
         f"{machine / max(found.report_bytes_a_request, 1):,.0f} requests, so a case of this size "
         "is cut first, along lines that no request crosses:"
