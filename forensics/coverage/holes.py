@@ -285,7 +285,7 @@ def _fuller(hours: pl.DataFrame, held: str) -> float:
     some = hours.filter(pl.col("len") >= LEAST).select(each).to_series()
     if some.len():
         return float(some.quantile(FULLER, "higher") or 0.0)
-    return float(hours[held].sum() / max(1, hours["len"].sum()))
+    return float(hours[held].sum()) / max(1.0, float(hours["len"].sum()))
 
 
 def _beyond_half(held: float, number: int) -> bool:

@@ -16,10 +16,11 @@ from forensics import activity
 from forensics.activity import HOUR
 from forensics.columns import ensure
 from forensics.coverage import doubled
+from forensics.coverage.alive import MINUTE
 from forensics.coverage.doubled import NODE
 from forensics.coverage.pauses import SHORTEST
 from forensics.coverage.rates import thin
-from forensics.coverage.still import MINUTE, NOWHERE, Away, by_hour, still, throughout, wrote
+from forensics.coverage.still import NOWHERE, Away, by_hour, still, throughout, wrote
 
 BUSY = 20
 """Records an hour from which that there are none in one is no chance."""

@@ -47,6 +47,8 @@ AROUND = 3
 """How much time on each side is looked at, in lengths of the stretch."""
 CELLS = 8
 """Into how few cells the stretch is cut; into twice as many, and so on, down to minutes."""
+FEW = 0.2
+"""What share of a log's time stretches may have that are all taken for losses."""
 TOP = 12
 """The longest gaps from which it is taken how fast longer ones get rare: so many, or more."""
 DAY, WEEK = 1440, 7
@@ -69,12 +71,12 @@ def silences(minutes: Minutes) -> list[tuple[int, int]]:
         return []
     near, empty = _around(minutes, begin, end), end > begin
     every = np.sort(near[empty])
-    found = []
+    lost, found = int((end - begin)[some].sum()), []
     for at in some:
         start, stop = int(begin[at]), int(end[at])
         rare = _beyond(every, float(near[at])) if len(every) > 2 * TOP else 0.0
         beside = minutes
-        if 1 < len(some) <= _last(len(every)):
+        if 1 < len(some) <= _last(len(every)) and lost <= FEW * (end[-1] - begin[0]):
             # So few may all be losses: what one leaves of the time around another says nothing.
             spans = [np.arange(begin[other], end[other]) for other in some if other != at]
             beside = np.union1d(minutes, np.concatenate(spans))

@@ -22,7 +22,7 @@ def row(number: int, **values: Any) -> dict[str, Any]:
     return {
         "request_id": f"r{number}",
         "tenant_id": "abc"[number % 3],
-        "received_at": f"2026-09-01T{number // 25:02}:{number % 25:02}:00Z",
+        "received_at": f"2026-09-01T{number // 25:02}:{number % 25 * 60 // 25:02}:00Z",
         "decode_node": "d1",
         "hop": "decode",
         "reserved_pages": 9,
