@@ -35,6 +35,7 @@ from forensics.coverage.doubted import Logged
 from forensics.coverage.holes import Holes
 from forensics.coverage.sequences import NUMBERING
 from forensics.coverage.still import Away
+from forensics.coverage.unread import unread
 from forensics.folding import fold
 from forensics.incident import Incident
 from forensics.markers import Markers
@@ -148,7 +149,10 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
-    of_prefill = _of_prefill(capacities, found_holes, logged, worked, reading, rest, incident)
+    lost, missing = found_holes.lost, _missing(logged, reading, clocks, incident, rest)
+    if reading.sampled:  # No loss shows where only parts were read.
+        lost, missing = lost.clear(), missing.clear()
+    of_prefill = doubted.logged(capacities, lost, missing, logged, worked)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = startlines.read(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told, folded.probed)
@@ -203,22 +207,13 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     )
 
 
-def _of_prefill(
-    capacities: Capacity,
-    found: Holes,
-    logged: pl.DataFrame,
-    worked: pl.DataFrame,
-    reading: Reading,
-    rest: Rest | None,
-    incident: Incident,
-) -> Logged:
-    """Return what is known of the logs of prefill; where only parts were read no loss shows."""
-    lost = found.lost
+def _missing(
+    logged: pl.DataFrame, reading: Reading, clocks: Clocks, incident: Incident, rest: Rest | None
+) -> pl.DataFrame:
+    """Return what is missing that no hop proves, and when lines were written that are unread."""
     apart = None if rest is None else rest.counted
-    missing = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
-    if reading.sampled:
-        lost, missing = lost.clear(), missing.clear()
-    return doubted.logged(capacities, lost, missing, logged, worked)
+    found = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
+    return pl.concat([found, unread(reading.files, reading.parts, clocks)])
 
 
 def _partial(files: list[FileFacts]) -> list[int]:

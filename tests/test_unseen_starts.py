@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -153,6 +154,30 @@ def test_a_silence_of_all_logs_between_two_hours_may_hide_a_start(case_of: CaseO
     assert not table["gap"].any()
     assert table.filter("thin")["hour"].dt.hour().unique().to_list() == [8, 9]
     assert "node hours with far fewer records" in str(case.exposure().headline.incomplete)
+
+
+def pause(number: int) -> bool:
+    return 33 <= number <= 36
+
+
+@pytest.mark.parametrize(
+    ("line", "silent", "said"),
+    [("{", True, "start_unseen"), ("{", False, "below_limit"), ("", True, "below_limit")],
+    ids=["unreadable", "without a silence", "nothing unreadable"],
+)
+def test_a_start_may_be_in_a_line_that_could_not_be_read(
+    tmp_path: Path, line: str, silent: bool, said: str
+) -> None:
+    """The server took no requests for some minutes, in which it may have started."""
+    rows = [
+        row for row in traffic() if not silent or not pause(int(row["request_id"].split("-")[1]))
+    ]
+    own = [json.dumps(row) for row in rows if row["hop"] == "prefill"]
+    (tmp_path / "p1.ndjson").write_text("\n".join([*own[:33], line, *own[33:]]) + "\n")
+    others = [*FIRST, *(row for row in rows if row["hop"] != "prefill")]
+    (tmp_path / "others.ndjson").write_text("".join(json.dumps(row) + "\n" for row in others))
+    case = forensics.read_logs(*sorted(tmp_path.glob("*.ndjson")))
+    assert {reasons for _, reasons in long_ones(case)} == {said}
 
 
 def test_of_one_server_that_no_record_names_nothing_before_the_hole_is_doubted(
