@@ -287,8 +287,8 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     sided = pl.col("role").is_not_null() | pl.col("node").str.contains(NAMED_PREFILL)
     told = prefill.select(sided.any()).item()
     if lowest is None or not told or _any_unlimited(rows, epochs):
-        unknown = left.select("_row", low=None, high=pl.lit(highest), unseen=False)
-        return unknown.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
+        unlimited = left.select("_row", low=None, high=pl.lit(highest), unseen=False)
+        return unlimited.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
     plain = lowest == highest and always and not prefill["unshown"].any()
     timed = left.filter(pl.col("received_at").is_not_null() & (not plain))

@@ -193,7 +193,9 @@ def _rows(samples: pl.DataFrame, context: Context) -> pl.DataFrame:
         .then(pl.lit(node))
         .otherwise(pl.lit(f"{node}/dp") + rank)
         .alias("node"),
-        *("role", pl.coalesce("began", "effective_at").alias("effective_at"), *_GAUGES.values()),
+        pl.col("role"),
+        pl.coalesce("began", "effective_at").alias("effective_at"),
+        pl.col(*_GAUGES.values()),
         (pl.col("role") != "unified").alias("disaggregated"),
         pl.lit("sglang").alias("engine"),
         pl.when(pl.col("began").is_not_null())
