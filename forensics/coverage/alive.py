@@ -17,6 +17,7 @@ import polars as pl
 from forensics.activity import HOUR
 from forensics.columns import ensure
 from forensics.coverage import pauses
+from forensics.coverage.stretches import together
 
 MINUTE = 60_000_000
 MARGIN = 5 * MINUTE
@@ -76,7 +77,7 @@ def silences(due: pl.Series, observed: pl.DataFrame, lines: Lines, hop: str) -> 
     named = wrote.drop_nulls("server")
     wrote = named if named.height else wrote
     never = not started(lines.epochs, hop).is_in(named["server"].implode()).all()
-    return Silences(*_together(_stretches(wrote, due)), never)
+    return Silences(*together(_stretches(wrote, due)), never)
 
 
 def minutes(observed: pl.DataFrame, *hops: str) -> pl.DataFrame:
@@ -146,17 +147,3 @@ def _no_chance(wrote: pl.DataFrame) -> pl.DataFrame:
         for begin, end in pauses.silences(np.unique(own["begin"].to_numpy()) // MINUTE)
     ]
     return pl.DataFrame(found, schema=dict.fromkeys(("begin", "end"), pl.Int64), orient="row")
-
-
-_EVER = 1 << 62
-
-
-def _together(stretches: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Return stretches that overlap as one, sorted."""
-    rows = stretches.sort("begin", "end").with_columns(
-        before=pl.col("end").cum_max().shift(1, fill_value=-_EVER)
-    )
-    group = ((pl.col("begin") > pl.col("before")) | (pl.int_range(pl.len()) == 0)).cum_sum()
-    whole = rows.group_by(group=group).agg(pl.col("begin").min(), pl.col("end").max())
-    whole = whole.sort("begin")
-    return whole["begin"], whole["end"]

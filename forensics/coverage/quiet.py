@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from forensics.activity import HOUR
 from forensics.coverage.hours import BUSY, Coverage, Hours
 from forensics.coverage.rates import thin
+from forensics.coverage.stretches import together
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,13 @@ class Quiet:
 
 def quiet(coverage: Coverage) -> Quiet:
     """Return how many there are; what one node's own traffic tells is counted there."""
-    rows, still = coverage.hours.filter(pl.col("hour").is_not_null()), coverage.still
-    empty = _empty(rows.filter(pl.col("records") > 0)).to_frame("hour")
-    told = _overlapping(empty.select("hour", begin="hour", end=pl.col("hour") + HOUR), still)
+    still = coverage.still
     every = still.filter(pl.col("of") == "all")
     of_hops = still.filter(pl.col("of") == "hop")
-    together = pl.concat([every, _apart(of_hops, every)]).unique(["begin", "end"])
-    own = _apart(together, still.filter(pl.col("of") == "node"))
-    return Quiet(own.height, empty.height - told.height)
+    of_several = pl.concat([every, _apart(of_hops, every)]).unique(["begin", "end"])
+    own = _apart(of_several, still.filter(pl.col("of") == "node"))
+    seen = coverage.hours.filter(pl.col("records") > 0)["hour"].drop_nulls()
+    return Quiet(own.height, _untold(seen, still))
 
 
 def _apart(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
@@ -52,12 +54,25 @@ def _overlapping(some: pl.DataFrame, others: pl.DataFrame) -> pl.DataFrame:
     return both.select(some.columns).unique()
 
 
-def _empty(seen: pl.DataFrame) -> pl.Series:
-    """Return the hours without any record amid those with some."""
-    ends = seen.select(first=pl.col("hour").min(), last=pl.col("hour").max()).drop_nulls()
-    every = ends.select(hour=pl.int_ranges("first", pl.col("last") + HOUR, HOUR, dtype=pl.Int64))
-    hours = every.explode("hour")["hour"]
-    return hours.filter(~hours.is_in(seen["hour"].implode()))
+def _untold(seen: pl.Series, still: pl.DataFrame) -> int:
+    """Return how many hours amid those with some record have none, and touch no stretch.
+
+    They are counted, not listed: a clock that is off by centuries leaves millions between.
+    """
+    hours = np.unique(seen.to_numpy()) // HOUR
+    if not len(hours):
+        return 0
+    begin, end = together(still)
+    first, last = int(hours[0]), int(hours[-1])
+
+    def empty_before(hour: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        inside = np.clip(hour, first, last + 1)
+        return inside - first - np.searchsorted(hours, inside)
+
+    reached = pl.DataFrame({"begin": begin // HOUR, "end": -(-end // HOUR)})
+    from_hour, to_hour = (side.to_numpy() for side in together(reached))
+    told = empty_before(to_hour) - empty_before(from_hour)
+    return int(empty_before(np.array([last + 1]))[0] - told.sum())
 
 
 def missing(known: Hours) -> pl.DataFrame:
