@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forensics import bootstarts, enginesettings, schema
-from forensics.bootstarts import SNAPSHOTS, placed, shown_from
+from forensics.bootstarts import PRINTED, SNAPSHOTS, placed, shown_from
 from forensics.continuity import Ran
 from forensics.inputlimit import derived
 
@@ -99,7 +99,14 @@ def _boots(server: str, own: pl.DataFrame, ran: tuple[int, int] | None) -> Itera
         settled = undated.filter(pl.col("file").is_in(mine))
         stray = undated.filter(pl.col("file").is_in(maybe))
         told = pl.concat([facts.filter(snapshot), settled])
-        yield _Boot(server, begin, facts, told, stray, roles, _since(begin, facts, ran))
+        since = None if _printed(settled) else _since(begin, facts, ran)
+        yield _Boot(server, begin, facts, told, stray, roles, since)
+
+
+def _printed(settled: pl.DataFrame) -> bool:
+    """Say whether a log without times tells the pool with which each run in it began."""
+    told = pl.col("event").eq(PRINTED) & pl.col("pool_tokens").is_not_null()
+    return settled.select(told.any()).item()
 
 
 def _since(begin: int, facts: pl.DataFrame, ran: tuple[int, int] | None) -> int | None:

@@ -11,8 +11,10 @@ import polars as pl
 
 BEGAN = "began"
 """Event of a snapshot that says when its boot began: that is its time."""
-SNAPSHOTS = ("snapshot", BEGAN)
-"""Events of what was asked of a running server: no lines of its log."""
+PRINTED = "printed"
+"""Event of what a log without times says as an engine starts: it is of the runs of that log."""
+SNAPSHOTS = ("snapshot", BEGAN, PRINTED)
+"""Events of what was asked of a running server, or has no place among the lines of its log."""
 
 _LIMITING = pl.any_horizontal(pl.col("pool_tokens", "input_limit_tokens").is_not_null())
 _LOADED = 30 * 60 * 1_000_000

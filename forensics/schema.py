@@ -298,6 +298,7 @@ CAPACITY_EVENT = Column(
         "limit",
         "truncation",
         "snapshot",
+        "printed",
         "began",
         "record",
         "role",

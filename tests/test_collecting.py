@@ -31,6 +31,7 @@ ELSEWHERE = {
     "anyframe.py": "frames that a user hands in",
     "attribution/coresidency.py": WHOLE,
     "continuity.py": WHOLE,
+    "coverage/unread.py": WHOLE,
     "evidence/linereread.py": "one line of a file is read again, to explain it",
     "live/watch/ring.py": "a watch holds minutes of records",
     "live/watch/rows.py": "a watch holds minutes of records",

@@ -49,13 +49,13 @@ def test_requests_retired_at_the_door_carry_the_hosts_boot_time(judge: Judge) ->
     ]
     decode = [failed("Decode", f"d{n}", room, 400) for n, room in enumerate(rooms)]
     found = judge(prefill, decode)
-    assert found == {f"d{n}": ("ruled_out", ["not_delivered"]) for n in range(5)}
+    assert found == {f"d{n}": ("ruled_out", ["handoff_failed", "not_delivered"]) for n in range(5)}
 
 
 def test_failure_lines_of_every_tensor_rank_are_one_request(judge: Judge) -> None:
     prefill = [failed("Prefill", "p", 10**18, 100 + rank % 2, rank) for rank in range(8)]
     decode = [failed("Decode", "d", 10**18, 101 + rank % 2, rank) for rank in range(8)]
-    assert judge(prefill, decode) == {"d": ("ruled_out", ["not_delivered"])}
+    assert judge(prefill, decode) == {"d": ("ruled_out", ["handoff_failed", "not_delivered"])}
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,9 @@ def test_settings_that_hold_one_are_withheld(read):
     pool = {"node": "p", "effective_at": "2026-02-03T00:00:00Z", "pool_tokens": 64}
     rows = [pool | {"config": f"quantization={text}"} for text in (f"sk-{HIDDEN}", "fp8")]
     seen = read(lines(rows))
-    assert seen.capacity["config"].to_list() == [None, "quantization=fp8"]
+    withheld = "disaggregation_decode_enable_radix_cache=unreadable"
+    withheld += ";speculative_algorithm=unreadable"
+    assert seen.capacity["config"].to_list() == [withheld, "quantization=fp8"]
     assert seen.facts.bad_values == {"config (looks like a secret)": 1}
 
 

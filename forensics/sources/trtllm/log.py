@@ -13,6 +13,7 @@ from functools import partial
 
 import polars as pl
 
+from forensics.bootstarts import PRINTED
 from forensics.incident import Incident
 from forensics.sources import colours
 from forensics.sources.blocks import Block, Source
@@ -110,7 +111,11 @@ class _Starts:
             .then(pl.lit("reported"))
             .alias("pool_basis"),
             pl.lit("tensorrt-llm").alias("engine"),
-            pl.lit("snapshot").alias("event"),
+            # A log without times says at least which pool the runs it is of began with.
+            pl.when(at.is_null())
+            .then(pl.lit(PRINTED))
+            .otherwise(pl.lit("snapshot"))
+            .alias("event"),
             pl.lit(context.number, dtype=pl.Int32).alias("file"),
             "line",
             at.is_not_null().alias("naive"),
