@@ -49,7 +49,8 @@ _SAMPLE = (
     _NAME + r'(?:\{(?<labels>(?:[a-zA-Z_]\w*="(?:[^"\\]|\\.)*",?\s*)*)\})?'
     r"\s+(?<value>[-+0-9.eEInfNa]+)(?:\s+(?<at>\d+(?:\.\d+)?))?(?:\s*#.*)?\s*$"
 )
-_ANY_SAMPLE = r"^[a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?\s+[-+0-9NI]"
+_NUMBER = r"[-+]?(?:[0-9.]+(?:[eE][-+]?[0-9]+)?|NaN|Inf)"
+_ANY_SAMPLE = r"^[a-zA-Z_:][a-zA-Z0-9_:]*(?:\{.*\})?\s+" + _NUMBER + r"(?:\s|$)"
 _SEEN = rb"(?m)^(?:# (?:HELP|TYPE) sglang[:_]\w|sglang[:_]\w+(?:\{[^}\n]*\})? [-+\d])"
 _ROLES = ["prefill", "decode", "unified"]
 _LONGEST_COUNT = 2**53
