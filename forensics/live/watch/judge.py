@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from math import inf
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +12,7 @@ from forensics.analysis import analyse
 from forensics.capacity import build
 from forensics.clock import Clocks
 from forensics.incident import Incident
-from forensics.live.watch.known import Finding
+from forensics.live.watch.known import Finding, Record
 from forensics.live.watch.ring import Ring
 from forensics.live.watch.signs import IDS
 from forensics.live.watch.told import findings
@@ -36,6 +37,7 @@ class Judge:
         self._settle = settle
         self._moving = True
         self._from = 0.0
+        self._since, self._told = -inf, 0
         self._floor_of: tuple[tuple[int, int], int | None] | None = None
 
     def moved(self) -> None:
@@ -70,11 +72,22 @@ class Judge:
         """Return judged requests of the affected tiers that no record was added to of late."""
         if not (self._moving or last):
             return []  # all is at rest, and was judged so
-        rows = self._ring.suspects(self.floor())
-        self._moving = bool(rows.height) and bool((rows["_at"] > now - self._settle).any())
+        told = self._ring.told()
+        if told != self._told:  # a limit or a marker may be about what came long before it
+            self._since, self._told = -inf, told
+        self._moving = False
+        found: dict[tuple[str, str, tuple[Record, ...]], Finding] = {}
+        for rows in self._ring.due(self._since):
+            self._moving |= bool((rows["_at"] > now - self._settle).any())
+            for one in self._judge(rows, now, last=last):
+                found.setdefault((one.id, one.tier, one.records), one)
+        self._since = now - self._settle
+        return list(found.values())
+
+    def _judge(self, rows: pl.DataFrame, now: float, *, last: bool) -> list[Finding]:
         if not rows.height:
             return []
-        reading = self._ring.reading(rows, self._folder / "suspects.parquet")
+        reading = self._ring.reading(rows, self._folder / "due.parquet")
         analysis = analyse(reading, self._incident)
         judged = analysis.requests.filter(pl.col("tier").is_in(AFFECTED_TIERS))
         if not last:

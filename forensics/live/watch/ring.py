@@ -1,15 +1,15 @@
-"""What was read of late: rows on disk, and of them those that bear on a suspicion.
+"""What was read of late: rows on disk, and of them those that are to be judged.
 
 Judging needs the records of a request from every hop, and those come at different times.
-So rows are kept for a while, and with each record that by itself gives reason to look
-closer, whatever shares an identifier with it is judged. The while is measured by the
+So rows are kept for a while, and with each record that is new, whatever shares an identifier
+with it is judged. The while is measured by the
 machine's own running clock: the clocks of the logs may jump.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,16 +18,14 @@ import polars as pl
 from forensics.columns import ensure
 from forensics.live.watch.longer import Longer
 from forensics.live.watch.rows import Rows
-from forensics.live.watch.signs import (
-    ASKED,
-    IDS,
-    TYPES,
-    differing,
-    nameless,
-    shares,
-    suspicious,
-)
+from forensics.live.watch.signs import ASKED, IDS, TYPES, nameless, shares, suspicious
 from forensics.sources.reading import Reading, write_part
+
+_AT_ONCE = 250_000
+"""Records from which further ones are looked for at once."""
+_ROUNDS = 2
+"""A gateway's id leads to decode's record, and that one's room to prefill's."""
+_WHERE = ("file", "line", "effective_at")
 
 
 @dataclass(frozen=True)
@@ -86,25 +84,34 @@ class Ring:
         self.rows.sweep()
         self.longer.sweep()
 
-    def suspects(self, floor: int | None) -> pl.DataFrame:
-        """Return the rows that give reason to look closer, and all that share an id with them.
+    def due(self, since: float) -> Iterator[pl.DataFrame]:
+        """Return the rows that were read after a time, and all that belong to the same requests.
 
-        Args:
-            floor: prompts of so many tokens or more do; None where no limit is known.
+        What two hops say may differ in anything, so no record by itself is beyond doubt.
 
-        Returns:
-            Rows of parts with ``_at``, when each was read.
+        Yields:
+            Rows of parts with ``_at``, when each was read, a limited number of requests at once;
+            a request whose records are many may come more than once.
         """
         rows = self._rows()
-        sign = suspicious(floor)
-        found = [rows.filter(sign).select(IDS), *differing(rows)]
-        frames = [frame.collect() for frame in found]
-        near = pl.concat([*frames, *self._marked()], how="diagonal_relaxed")
-        for _ in range(
-            2
-        ):  # a gateway's id leads to decode's record, and that one's room to prefill's
-            near = rows.select(IDS).filter(shares(near)).collect()
-        return rows.filter(shares(near) | (nameless() & sign)).collect().rechunk()
+        new = rows.select("_at", *IDS).filter(pl.col("_at") > since).collect()
+        if not new.height:
+            return
+        lone = new.filter(nameless())
+        named = [new.filter(~nameless()).select(IDS), *self._marked()]
+        left = pl.concat(named, how="diagonal_relaxed").unique(maintain_order=True)
+        for begin in range(0, max(1, left.height), _AT_ONCE):
+            near = left.slice(begin, _AT_ONCE)
+            for _ in range(_ROUNDS):
+                near = pl.concat([near, rows.select(IDS).filter(shares(near)).collect()]).unique()
+            with_lone = nameless() if lone.height and not begin else pl.lit(value=False)
+            yield rows.filter(shares(near) | with_lone).collect().rechunk()
+
+    def told(self) -> int:
+        """Return how many different things were told of pools, limits and markers."""
+        said = [frame.drop(_WHERE, strict=False) for frame in self.capacity]
+        pools = pl.concat(said, how="diagonal_relaxed").unique().height if said else 0
+        return pools + sum(frame.height for frame in self.markers)
 
     def reading(self, rows: pl.DataFrame, part: Path) -> Reading:
         """Return a reading of some rows, as if nothing else had been read."""

@@ -1,4 +1,4 @@
-"""What gives reason to look closer: a record by itself, or two that do not fit together."""
+"""What gives reason to hold a record for longer, and which records belong together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _LESS = (
     ("arrived", "reserved"),
     ("arrived_tokens", "reserved_tokens"),
 )
-"""What is a sign where it is less than the other, in one record or over all of a request."""
+"""What is a sign where it is less than the other."""
 
 
 def suspicious(floor: int | None) -> pl.Expr:
@@ -61,28 +61,6 @@ def suspicious(floor: int | None) -> pl.Expr:
     if floor is not None:
         signs.append(pl.max_horizontal(*_COUNTS) >= floor)
     return pl.any_horizontal(sign.fill_null(value=False) for sign in signs)
-
-
-def differing(rows: pl.LazyFrame) -> list[pl.LazyFrame]:
-    """Return the ids under which the records of two hops do not fit together."""
-    asked = {
-        "prefilled": _PREFILLED.min(),
-        "computed": _COMPUTED.min(),
-        "wanted": _WANTED.max(),
-        "arrived": pl.col("transferred_pages").min(),
-        "reserved": pl.col("reserved_pages").max(),
-        "arrived_tokens": pl.col("transferred_tokens").min(),
-        "reserved_tokens": pl.col("reserved_tokens").max(),
-        "sender": pl.col("sender_tenant").drop_nulls().min(),
-        "receiver": pl.col("receiver_tenant").drop_nulls().min(),
-    }
-    differ = [(pl.col(less) < pl.col(more)).fill_null(value=False) for less, more in _LESS]
-    differ.append((pl.col("sender") != pl.col("receiver")).fill_null(value=False))
-    found = []
-    for name in ("transfer_id", "request_id"):
-        by_id = rows.filter(pl.col(name).is_not_null()).group_by(name).agg(**asked)
-        found.append(by_id.filter(pl.any_horizontal(differ)).select(name))
-    return found
 
 
 def nameless() -> pl.Expr:
