@@ -114,7 +114,11 @@ def _clocks(analysis: Analysis) -> list[str]:
     edge = analysis.requests.filter(flag("clock_uncertain")).height
     return [
         *(["UTC was assumed for: " + ", ".join(nodes)] if nodes else []),
-        *_some(edge, "request", "at an edge of the window by a clock that others contradict"),
+        *_some(
+            edge,
+            "request",
+            "at an edge of the window by a clock that others contradict or of an unverified format",
+        ),
     ]
 
 

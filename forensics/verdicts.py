@@ -90,6 +90,7 @@ ORDER: tuple[Rule, ...] = (
     Rule("traces alone", "possible", TRACED),
     Rule("served after a failed hand-off", "possible", flag("failed_but_served")),
     Rule("short, or cached on decode", "possible", flag("short_unless_cached")),
+    Rule("a page fewer", "possible", flag("short_page")),
     Rule("over the limit", "possible", flag("over_limit")),
     Rule("limit uncertain", "possible", flag("limit_uncertain")),
     Rule("within the slack", "possible", flag("near_limit")),

@@ -235,9 +235,17 @@ def test_findings(verdict_of: Judge, values: dict[str, Any], reasons: list[str])
 def test_a_page_less_than_decode_counted_is_a_placeholder(verdict_of: Judge) -> None:
     counts = {"prefill_prompt_tokens": 1000, "completion_tokens": 3}
     less = verdict_of(POOL, request(decode_prompt_tokens=1064, **counts))
-    near = verdict_of(POOL, request(decode_prompt_tokens=1063, **counts))
+    near = verdict_of(POOL, request(decode_prompt_tokens=1024, **counts))
     assert (less["tier"], less["reasons"]) == ("probable", ["below_limit", "placeholder_prefill"])
     assert (near["tier"], near["reasons"]) == ("ruled_out", ["below_limit", "short_tail"])
+
+
+@pytest.mark.parametrize("decode", [1025, 1063])
+def test_tokens_that_fill_a_page_fewer_clear_nobody(verdict_of: Judge, decode: int) -> None:
+    counts = {"prefill_prompt_tokens": 1000, "completion_tokens": 3}
+    row = verdict_of(POOL, request(decode_prompt_tokens=decode, **counts))
+    assert row["tier"] == "possible"
+    assert row["reasons"] == ["below_limit", "short_page", "short_tail"]
 
 
 def test_computing_a_page_less_than_reserved_is_a_placeholder(verdict_of: Judge) -> None:

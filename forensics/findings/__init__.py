@@ -28,6 +28,7 @@ from forensics.findings.owner_mismatch import OWNER_MISMATCH
 from forensics.findings.placeholder_prefill import PLACEHOLDER_PREFILL
 from forensics.findings.rejected_but_served import REJECTED_BUT_SERVED
 from forensics.findings.same_count import SAME_COUNT, TRUNCATED_CONSISTENTLY
+from forensics.findings.short_page import SHORT_PAGE
 from forensics.findings.short_tail import SHORT_TAIL
 from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
 from forensics.findings.short_unless_cached import SHORT_UNLESS_CACHED
@@ -74,6 +75,7 @@ FINDINGS: tuple[Finding, ...] = (
     PLACEHOLDER_PREFILL,
     REJECTED_BUT_SERVED,
     SAME_COUNT,
+    SHORT_PAGE,
     SHORT_TAIL,
     SHORT_TRANSFER,
     SHORT_UNLESS_CACHED,

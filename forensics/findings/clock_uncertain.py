@@ -1,4 +1,4 @@
-"""The engine's clock is off, and the window's edge is within what it is off by."""
+"""The clock may be off by more than the window's edge is away."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ CLOCK_UNCERTAIN = Finding(
     weight="circumstantial",
     needs=("received_at",),
     expression=pl.col("near_clock_edge"),
-    meaning="the time is from a clock that others contradict, by more than the edge is away",
+    meaning="the time is from a clock that others contradict, by more than the edge is away, or of "
+    "a format that was not verified",
     does_not_prove="that the request was inside or outside the window",
 )
