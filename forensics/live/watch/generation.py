@@ -8,9 +8,10 @@ from pathlib import Path
 from forensics.live.watch.place import Chunk, Copy, Identity, Place
 from forensics.live.watch.prints import WINDOW, Prints
 from forensics.live.watch.readers import Reader, alike, mark, open_reader
+from forensics.sources.blocks import LONGEST_LINE
 
 MOST = 8 << 20
-"""Bytes that are read of a file in one go."""
+"""Bytes that are read of a file in one go, unless a line is longer."""
 _TELLING = 2 * WINDOW
 """Bytes from which two generations that begin alike are the same."""
 
@@ -53,6 +54,11 @@ class Generation:
     def homeless(self) -> bool:
         """Say whether there is more of it to come, from nobody knows where."""
         return self.reader is None and not self.finished
+
+    @property
+    def packed(self) -> bool:
+        """Say whether it is read from a packed file, which nobody adds to."""
+        return self.reader is not None and self.reader.packed
 
     def holds(self, identity: Identity) -> bool:
         """Say whether it is read from a file now, which is kept from being another thereby."""
@@ -99,6 +105,10 @@ class Generation:
             self.offset = self.size = reader.size
             self.mark = mark(reader, self.size, self.prints)
         reader.close()
+
+    def turn(self) -> None:
+        """Take it for moved aside now: who wrote to it may go on there for a while."""
+        self._grown = time.monotonic()
 
     def leave(self) -> None:
         """Let go of the file."""
@@ -162,16 +172,19 @@ class Generation:
     def read(self, *, final: bool) -> Chunk | None:
         """Return the whole lines that are new, up to where it ended when it was looked at.
 
-        A line that is longer than what is read in one go comes in pieces, as no reader takes it.
+        A line that is longer than any may be comes in pieces, as no reader takes it.
 
         Args:
             final: no more will be written: a line without an end counts.
         """
         if self.reader is None or self.offset >= self._goal:
             return None
-        data = self.reader.read_at(self.offset, MOST)
+        most, data = MOST, self.reader.read_at(self.offset, MOST)
+        while len(data) == most <= LONGEST_LINE and b"\n" not in data:
+            most = min(2 * most, LONGEST_LINE + 1)
+            data = self.reader.read_at(self.offset, most)
         end = data.rfind(b"\n") + 1
-        if (final and len(data) < MOST) or (not end and len(data) == MOST):
+        if (final and len(data) < most) or (not end and len(data) == most):
             end = len(data)
         if not end:
             self._goal = self.offset

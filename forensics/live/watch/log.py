@@ -68,11 +68,17 @@ class Log:
         for generation in self._generations:
             generation.look()
 
-    def read(self, *, last: bool = False) -> tuple[Generation, Chunk] | None:
-        """Return the next whole lines: of what was moved aside first."""
+    def read(self, *, last: bool = False, on: bool = False) -> tuple[Generation, Chunk] | None:
+        """Return the next whole lines: of what was moved aside first.
+
+        Args:
+            last: there will be no later look by this run.
+            on: a later run goes on from here, so what is still written may end its last line.
+        """
         for generation in self._generations:
             aside = generation is not self._generations[-1]
-            final = last or (aside and generation.rests(self._settle))
+            ended = aside or generation.packed
+            final = (last and (ended or not on)) or (aside and generation.rests(self._settle))
             chunk = generation.read(final=final)
             if chunk is not None:
                 return generation, chunk
@@ -110,6 +116,7 @@ class Log:
             return self._emptied(tail, here)
         if here is not None and not tail.holds(here.identity) and self._begin(here):
             self._told("rotated", tail.number)
+            tail.turn()
             return tail
         return tail if self._down else None
 

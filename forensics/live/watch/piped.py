@@ -8,6 +8,7 @@ import sys
 
 from forensics.live.watch.generation import MOST
 from forensics.live.watch.place import Chunk
+from forensics.sources.blocks import LONGEST_LINE
 
 
 class Piped:
@@ -34,12 +35,13 @@ class Piped:
         It is returned again until it is taken.
         """
         self.ended = False
-        while not self.ended and len(self._data) < MOST and (last or _ready()):
+        whole = b"\n" in self._data
+        while not self.ended and len(self._data) < _most(whole=whole) and (last or _ready()):
             data = os.read(sys.stdin.buffer.fileno(), 1 << 20)
             self._data += data
-            self.ended = not data
+            self.ended, whole = not data, whole or b"\n" in data
         end = self._data.rfind(b"\n") + 1
-        if (last and self.ended) or (not end and len(self._data) >= MOST):
+        if (last and self.ended) or (not end and len(self._data) > LONGEST_LINE):
             end = len(self._data)
         return Chunk(self._data[:end], self._number, 0, self._lines) if end else None
 
@@ -47,6 +49,10 @@ class Piped:
         """Let go of a piece that was read."""
         self._data = self._data[len(chunk.data) :]
         self._lines += chunk.data.count(b"\n")
+
+
+def _most(*, whole: bool) -> int:
+    return MOST if whole else LONGEST_LINE + 1
 
 
 def _ready() -> bool:

@@ -1,0 +1,87 @@
+"""Where a line, a generation or a run ends: nothing of what comes later is lost."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forensics.incident import Incident
+from forensics.live.watch.asked import Asked
+from forensics.live.watch.told import Output
+from forensics.live.watch.watch import Watch
+
+SETTLE = 10.0
+SHORT = {"hop": "decode", "completion_tokens": 20, "http_status": 200, "reserved_pages": 8,
+         "transferred_pages": 1, "received_at": "2026-09-01T10:00:01Z"}  # fmt: skip
+
+
+def record(name: str, **more: str) -> str:
+    return json.dumps(SHORT | {"request_id": name} | more) + "\n"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+def start(folder: Path, *, state: bool = True) -> Watch:
+    (scratch := folder / f"scratch-{len(list(folder.iterdir()))}").mkdir()
+    kept = folder / "state" if state else None
+    told = Output(folder / "found", ())
+    return Watch([str(folder / "a.log")], Incident(), scratch, told, kept, Asked(settle=SETTLE))
+
+
+def found(folder: Path) -> list[str]:
+    rows = [json.loads(line) for line in (folder / "found").read_text().splitlines()]
+    return [row["request_id"] for row in rows if row["event"] == "finding"]
+
+
+def once(folder: Path, *, state: bool = True) -> None:
+    watch = start(folder, state=state)
+    watch.step(last=True)
+    watch.close()
+
+
+def test_half_a_line_at_the_end_of_a_run_is_read_whole_by_the_next(tmp_path: Path):
+    log, line = tmp_path / "a.log", record("r2")
+    log.write_text(record("r1") + line[:50])
+    once(tmp_path)
+    assert found(tmp_path) == ["r1"]
+    with log.open("a") as more:
+        more.write(line[50:])
+    once(tmp_path)
+    assert found(tmp_path) == ["r1", "r2"]
+
+
+def test_a_line_without_an_end_counts_where_no_run_follows(tmp_path: Path):
+    (tmp_path / "a.log").write_text(record("r1") + record("r2").rstrip())
+    once(tmp_path, state=False)
+    assert sorted(found(tmp_path)) == ["r1", "r2"]
+
+
+def test_a_line_as_long_as_a_report_takes_is_read(tmp_path: Path):
+    long = record("r2", note="x" * (9 << 20))
+    (tmp_path / "a.log").write_text(record("r1") + long + record("r3"))
+    once(tmp_path)
+    assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]
+
+
+def test_who_wrote_to_a_log_that_was_quiet_may_go_on_after_it_was_moved(
+    tmp_path: Path, clock: list[float]
+):
+    log, line = tmp_path / "a.log", record("r2")
+    log.write_text(record("r1") + line[:50])
+    watch = start(tmp_path)
+    watch.step()
+    clock[0] += 10 * SETTLE
+    log.rename(tmp_path / "a.log.1")
+    log.write_text(record("r3"))
+    watch.step()
+    with (tmp_path / "a.log.1").open("a") as more:
+        more.write(line[50:])
+    watch.step()
+    watch.step(last=True)
+    watch.close()
+    assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]
