@@ -48,6 +48,8 @@ WRAPPERS = {
     "kubectl": each(lambda line: f"[pod/p-1/c] {line}"),
     "syslog": each(lambda line: f"<14>1 {AT} h1 app 1 - - {line}"),
     "colour": each(lambda line: f"\x1b[32m{line}\x1b[0m"),
+    "process": each(lambda line: f"(RayActor pid=12, ip=10.0.0.1) {line}"),
+    "process repeated": each(lambda x: f"(Worker pid=3) [repeated 3x across cluster] {x}"),
     "logfmt": each(lambda line: f"ts={AT} level=info msg={json.dumps(line)}"),
 }
 
@@ -61,4 +63,32 @@ def test_two_wrappers_hide_no_record(read, log, inner, outer):
     once = WRAPPERS[inner]([line for line in data.split("\n") if line])
     seen = read(WRAPPERS[outer](once.split("\n")), "b/x.log")
     assert seen.facts.kept == alone.facts.kept
+    assert not seen.facts.unread
+
+
+PROCESSES = {
+    "twice": "(RayActor pid=12, ip=10.0.0.1) (RayActor pid=12, ip=10.0.0.1) ",
+    "two": "(RayActor pid=12, ip=10.0.0.1) (Worker pid=3) ",
+    "repeated": "(SGLangEngine pid=3, ip=10.0.0.1) [repeated 3x across cluster] ",
+    "coloured": "\x1b[36m(RayActor pid=12, ip=10.0.0.1)\x1b[0m " * 2,
+}
+
+
+@pytest.mark.parametrize("log", LOGS)
+@pytest.mark.parametrize("before", PROCESSES.values(), ids=PROCESSES)
+def test_processes_in_any_number_hide_no_record(read, log, before):
+    data = (DATA / log).read_text()
+    alone = read(data, "a/x.log")
+    seen = read(each(lambda line: before + line)(list(filter(None, data.split("\n")))), "b/x.log")
+    assert seen.facts.kept == alone.facts.kept
+    assert not seen.facts.unread
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_process_that_only_some_lines_have_hides_none(read, times):
+    data = (DATA / LOGS[2]).read_text()
+    lines = [line for line in data.split("\n") if line] * 4
+    mixed = [line if at == 3 else "(Proxy pid=1) " * times + line for at, line in enumerate(lines)]
+    seen = read("\n".join(mixed), "b/x.log")
+    assert seen.facts.read == len(lines)
     assert not seen.facts.unread

@@ -25,6 +25,7 @@ from forensics.sources.wrappers import (
     objects,
     otellogs,
     podtext,
+    processes,
     shipped,
     storetext,
     syslogtext,
@@ -66,7 +67,7 @@ class Wrapper:
     weak: bool = False
 
 
-def _most(lines: Sequence[bytes], parse: Parse) -> bool:
+def _most(lines: Sequence[bytes], parse: Callable[[bytes], object]) -> bool:
     """Say whether most lines are of a wrapper; the last may be cut."""
     seen = lines[:-1] if len(lines) > 1 else lines
     left = int((1 - _SHARE) * len(seen))
@@ -196,6 +197,12 @@ def _logfmt_parse(names: Names, line: bytes) -> Inner | None:
     return logfmt.record(line.decode("utf-8", "replace"), names)
 
 
+def _behind_processes(head: Head, names: Names) -> bool:
+    rests = processes.foreign(head.lines)
+    shown = any(_sure(textforms.STAMPED, one) or _logfmt_parse(names, one) for one in rests)
+    return shown and _most(head.lines, processes.behind)
+
+
 def _plain(line: bytes) -> Inner:
     return Inner(colours.plain(line))
 
@@ -205,6 +212,12 @@ COLOUR = Wrapper(
     "terminal colours",
     lambda head, _: colours.coloured(head.data),
     lambda _: LineByLine(_plain, "terminal colours"),
+)
+_PROCESSES = Wrapper(
+    "processes",
+    processes.TITLE,
+    _behind_processes,
+    lambda _: LineByLine(processes.parse, processes.TITLE),
 )
 _LOGFMT = Wrapper(
     "logfmt",
@@ -243,6 +256,7 @@ WRAPPERS: tuple[Wrapper, ...] = (
     *map(_json, (*jsonforms.FORMS, otellogs.FORM)),
     _EXPORT,
     *map(_text, _TEXTS),
+    _PROCESSES,
     *map(_table, tables.FORMS),
     _LISTED,
     *_OBJECTS,

@@ -1,0 +1,44 @@
+"""What Ray and vLLM put before each line: the process that printed it.
+
+vLLM's own lines keep it, as it tells engines apart; so does a log that is SGLang's alone,
+whose reader knows it. It is taken off what has none of its own: records, and other wrappers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from forensics.sources.processes import PROCESS
+from forensics.sources.wrappers.inner import Inner
+
+TITLE = "process prefixes"
+_PREFIX = re.compile(rb"(?:" + PROCESS.encode() + rb")+")
+_OF_VLLM = re.compile(
+    rb"[A-Z]{4,8} \d\d-\d\d \d\d:|\[[^\]]{19},\d{3}\] LMCache |\{(?=.*\"name\": ?\"vllm[.\"])"
+)
+_OF_SGLANG = re.compile(rb"\[?\d{4}-\d\d-\d\d \d\d:")
+
+
+def parse(line: bytes) -> Inner:
+    """Return a line without its processes; as it is if it has none or needs them."""
+    rest = behind(line)
+    return Inner(line if rest is None or _OF_VLLM.match(rest) else rest)
+
+
+def behind(line: bytes) -> bytes | None:
+    """Return what stands behind the processes; None where there are none."""
+    found = _PREFIX.match(line)
+    return None if found is None else line[found.end() :]
+
+
+def foreign(lines: Sequence[bytes]) -> list[bytes]:
+    """Return what stands behind processes where no engine's reader knows them; empty if one does.
+
+    Args:
+        lines: the first lines of a file.
+    """
+    found = [rest for rest in map(behind, lines) if rest is not None]
+    if any(map(_OF_VLLM.match, found)):
+        return []
+    return [rest for rest in found if not _OF_SGLANG.match(rest)]
