@@ -85,3 +85,59 @@ def test_who_wrote_to_a_log_that_was_quiet_may_go_on_after_it_was_moved(
     watch.step(last=True)
     watch.close()
     assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]
+
+
+def events(folder: Path) -> list[tuple[str, bool | None]]:
+    rows = [json.loads(line) for line in (folder / "found").read_text().splitlines()]
+    return [(r["event"], r.get("certain")) for r in rows if r["event"] != "finding"]
+
+
+@pytest.mark.parametrize("names", [("0007", "0008"), ("0830", "0831"), ("5", "6")])
+def test_a_name_that_counts_days_or_upwards_tells_of_no_loss(
+    tmp_path: Path, names: tuple[str, str], clock: list[float]
+):
+    log = tmp_path / "a.log"
+    (tmp_path / "a.log.1").write_text(record("r0"))
+    log.write_text(record("r1"))
+    watch = start(tmp_path)
+    watch.step()
+    for name in names:
+        log.rename(tmp_path / f"a.log.{name}")
+        log.write_text(record(f"r-{name}"))
+    for _ in range(4):
+        watch.step()
+        clock[0] += SETTLE
+    watch.step(last=True)
+    watch.close()
+    assert sorted(found(tmp_path)) == sorted(["r1", *(f"r-{name}" for name in names)])
+    assert events(tmp_path) == [("rotated", None)]
+
+
+def test_a_name_that_counts_rotations_tells_of_a_loss(tmp_path: Path):
+    log = tmp_path / "a.log"
+    log.write_text(record("r1"))
+    watch = start(tmp_path)
+    watch.step()
+    log.rename(tmp_path / "a.log.3")
+    (tmp_path / "a.log.1").write_text(record("r3"))
+    log.write_text(record("r4"))
+    for last in (False, False, True):
+        watch.step(last=last)
+    watch.close()
+    assert events(tmp_path) == [("rotated", None), ("lost", True)]
+
+
+def test_a_link_is_followed_to_where_its_log_is_moved_aside(tmp_path: Path):
+    pods = tmp_path / "pods"
+    pods.mkdir()
+    (log := pods / "0.log").write_text(record("r1"))
+    (tmp_path / "a.log").symlink_to(log)
+    watch = start(tmp_path)
+    watch.step()
+    for number in (2, 3):
+        log.rename(pods / f"0.log.2026090{number}-000000")
+        log.write_text(record(f"r{number}"))
+    for last in (False, False, True):
+        watch.step(last=last)
+    watch.close()
+    assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]

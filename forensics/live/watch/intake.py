@@ -48,7 +48,6 @@ class Intake:
         counts: counted up.
         happened: told what happened to a log.
         before: what an earlier run left: where it had come to, and in which formats.
-        on: a later run goes on from where this ends.
     """
 
     def __init__(
@@ -60,12 +59,11 @@ class Intake:
         counts: Counts,
         happened: Happened,
         before: State,
-        *,
-        on: bool,
     ) -> None:
         self._from, self._incident, self._folder, self._settle = inputs, incident, folder, settle
         self._counts, self._happened, self._before = counts, happened, before
-        self._on = on
+        self.on = False
+        """A later run goes on from where this ends."""
         self.formats = dict(before.formats)
         self.numbers = before.numbers
         self.prints = Prints(before.salt or salt())
@@ -145,7 +143,7 @@ class Intake:
             return self._piped is not None and self._piece_of_stdin(
                 self._piped, source, held, last=last
             )
-        found = self._logs[source.name].read(last=last, on=self._on)
+        found = self._logs[source.name].read(last=last, on=self.on)
         if found is None:
             return False
         generation, chunk = found

@@ -40,7 +40,7 @@ class Log:
         self._generations = [Generation(place, prints) for place in places]
         self._down = bool(places)
         losses = Losses(self._generations, told, settle)
-        self._search = Search(path, self._generations, self._new, losses, settle)
+        self._search = Search(self._generations, self._new, losses, settle)
 
     def look(
         self,

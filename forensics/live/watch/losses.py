@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from forensics.live.watch.generation import Generation
-from forensics.live.watch.siblings import Beside, position
+from forensics.live.watch.siblings import Beside
 
 if TYPE_CHECKING:
     from forensics.live.watch.search import Look
@@ -48,7 +48,7 @@ class Losses:
         if not whole:
             self._lost(made, "rest", certain=True)
 
-    def look(self, look: Look, name: str, coming: list[Beside]) -> None:
+    def look(self, look: Look, coming: list[Beside]) -> None:
         """Tell what was lost up to this look; what is coming may hold some of it yet."""
         self._rests(look, waiting=bool(coming))
         if look.turned is not None and self._turned is None:
@@ -58,7 +58,7 @@ class Losses:
             return
         self._looks += 1
         if look.last or self._looks >= _SURE:
-            self._between(self._turned, look, name, len(coming))
+            self._between(self._turned, look, len(coming))
             self._turned, self._adopted, self._filled = None, 0, 0
 
     def _rests(self, look: Look, *, waiting: bool) -> None:
@@ -73,7 +73,7 @@ class Losses:
                 self._lost(generation, "rest", certain=generation.rest > 0)
                 generation.end()
 
-    def _between(self, turned: Generation, look: Look, name: str, coming: int) -> None:
+    def _between(self, turned: Generation, look: Look, coming: int) -> None:
         """Tell whether generations that followed another lie nowhere, by how far it was moved."""
         here = look.here.identity if look.here is not None else None
         if turned not in self._all:
@@ -82,12 +82,26 @@ class Losses:
             if self._filled and not turned.size:  # an inode is used again, and it was empty
                 self._lost(turned, "between", certain=False)
             return
-        names = [one.path.name for one in look.near if one.identity in turned.copies]
-        counts = [count for one in names if (count := position(name, one)) is not None]
+        copies = [one for one in look.near if one.identity in turned.copies]
+        counts = [one.position for one in copies if one.position is not None]
         after = len(self._all) - 1 - self._all.index(turned) + coming
         if counts and min(counts) > after:
-            self._lost(turned, "between", certain=True, generations=min(counts) - after)
-        elif not names and (self._adopted or coming) and not turned.finished:
+            self._by_count(turned, look, min(counts), min(counts) - after)
+        elif not copies and (self._adopted or coming) and not turned.finished:
+            self._lost(turned, "between", certain=False)
+
+    def _by_count(self, turned: Generation, look: Look, count: int, lacking: int) -> None:
+        """Tell what lacks by a name's count, as far as names count rotations: some count days.
+
+        Where a lower number is older, they count up, and say nothing of what lacks.
+        """
+        older = self._all[: self._all.index(turned)]
+        lower = [one for one in look.near if one.position is not None and one.position < count]
+        if any(one.identity in g.copies for one in lower for g in older):
+            return
+        if any(one.position == 1 for one in lower):
+            self._lost(turned, "between", certain=True, generations=lacking)
+        else:
             self._lost(turned, "between", certain=False)
 
     def _lost(self, generation: Generation, what: str, **more: Any) -> None:

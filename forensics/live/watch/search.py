@@ -16,7 +16,7 @@ from forensics.live.watch.generation import Generation
 from forensics.live.watch.losses import Losses
 from forensics.live.watch.place import Copy, Identity
 from forensics.live.watch.readers import Reader, open_reader
-from forensics.live.watch.siblings import Beside, bases
+from forensics.live.watch.siblings import Beside
 
 _GONE = 3
 """Looks after which a file that is not found any more is gone: it may be on its way."""
@@ -47,7 +47,6 @@ class Search:
     """Finds the generations of a log again, and those that were missed.
 
     Args:
-        path: the name of the log.
         generations: the known ones, oldest first; they are changed.
         new: makes one.
         losses: tells what was lost.
@@ -56,13 +55,12 @@ class Search:
 
     def __init__(
         self,
-        path: Path,
         generations: list[Generation],
         new: Callable[[], Generation],
         losses: Losses,
         settle: float,
     ) -> None:
-        self._name, self._all, self._new, self._losses = path.name, generations, new, losses
+        self._all, self._new, self._losses = generations, new, losses
         self._settle = settle
         self._first = not generations
         self._missing: dict[Identity, int] = {}
@@ -81,7 +79,7 @@ class Search:
         if look.here is not None:
             there.add(look.here.identity)
             self.sure.add(look.here.identity)
-        self._losses.look(look, self._name, coming)
+        self._losses.look(look, coming)
         self._forget(there)
 
     def _again(self, one: Beside) -> bool:
@@ -104,8 +102,7 @@ class Search:
 
     def _meet(self, one: Beside, look: Look) -> bool:
         """Take a file in that was not known; say whether it is to be looked at again."""
-        named = self._name in bases(one.path.name)
-        if not named and not any(g.homeless for g in self._all):
+        if not one.named and not any(g.homeless for g in self._all):
             return False
         try:
             reader = open_reader(one.path)
@@ -114,16 +111,16 @@ class Search:
         if reader.identity != one.identity:
             reader.close()
             return True
-        return self._taken(one, reader, look, named=named)
+        return self._taken(one, reader, look)
 
-    def _taken(self, one: Beside, reader: Reader, look: Look, *, named: bool) -> bool:
+    def _taken(self, one: Beside, reader: Reader, look: Look) -> bool:
         if self._first and one.path not in look.asked:
             return self._skip(one, reader)
         holder = self._holder(one, reader)
-        if holder is None and named:
+        if holder is None and one.named:
             begun = (g for g in self._all if g.homeless and not g.size)
             holder = next((g for g in begun if one.identity in g.copies), None)
-        if holder is None and not named:
+        if holder is None and not one.named:
             reader.close()
             return False
         if holder is None and self._is_coming(one, reader, look):

@@ -26,12 +26,23 @@ _DATED = re.compile(r"(.+?)[-_.]\d{4}-?\d\d-?\d\d[\d._T:-]*(\.[A-Za-z]\w*)")
 
 @dataclass(frozen=True)
 class Beside:
-    """A file that lies beside a log."""
+    """A file that lies beside a log, which is called ``log`` there."""
 
     path: Path
     identity: Identity
     size: int
     mtime: int
+    log: str = ""
+
+    @property
+    def named(self) -> bool:
+        """Say whether it is called like a generation of the log."""
+        return self.log in bases(self.path.name)
+
+    @property
+    def position(self) -> int | None:
+        """How many rotations ago it was the log, where its name counts them."""
+        return position(self.log, self.path.name)
 
     @property
     def copy(self) -> Copy:
@@ -60,7 +71,8 @@ def position(base: str, name: str) -> int | None:
     """Return how many rotations ago a file was the log, where its name counts them."""
     packed = _PACKED.fullmatch(name)
     rest = (packed[1] if packed else name)[len(base) + 1 :]
-    return int(rest) if rest.isdecimal() and len(rest) < 5 else None
+    counts = rest.isdecimal() and len(rest) < 5 and not rest.startswith("0")  # else a date
+    return int(rest) if counts else None
 
 
 def at(path: Path) -> Beside | None:
@@ -73,20 +85,29 @@ def at(path: Path) -> Beside | None:
 
 
 def beside(path: Path, others: frozenset[Path]) -> list[Beside]:
-    """Return the files in the folder of a log that are no other log's, oldest first."""
+    """Return the files in the folder of a log that are no other log's, oldest first.
+
+    Where the log is a link, also those beside what it leads to: there it is moved aside.
+    """
+    there = Path(os.path.realpath(path)) if path.is_symlink() else path
+    found = {one.path: one for place in {path, there} for one in _near(place, others)}
+    found.pop(there, None)
+    return sorted(found.values(), key=lambda one: (one.mtime, one.path))
+
+
+def _near(path: Path, others: frozenset[Path]) -> list[Beside]:
     try:
         with os.scandir(path.parent) as entries:
             found = list(_files(entries, path))
     except OSError:
         return []
     theirs = {other.name for other in others if other.parent == path.parent} - {path.name}
-    own = [
+    return [
         one
         for one in found
         if path.name in bases(one.path.name)
         or theirs.isdisjoint((one.path.name, *bases(one.path.name)))
     ]
-    return sorted(own, key=lambda one: (one.mtime, one.path))
 
 
 def _files(entries: Iterator[os.DirEntry[str]], but: Path) -> Iterator[Beside]:
@@ -98,4 +119,5 @@ def _files(entries: Iterator[os.DirEntry[str]], but: Path) -> Iterator[Beside]:
         except OSError:
             continue  # moved on meanwhile
         identity = found.st_dev, found.st_ino
-        yield Beside(but.parent / entry.name, identity, found.st_size, found.st_mtime_ns)
+        size, changed = found.st_size, found.st_mtime_ns
+        yield Beside(but.parent / entry.name, identity, size, changed, but.name)

@@ -66,10 +66,10 @@ class Watch:
         self._events = list(before.events)
         own = [path for path in (output.path, state_file, rows, *but) if path is not None]
         inputs = Inputs(logs, before.logs, own)
-        told, on = self._happened, state_file is not None
         self._intake = Intake(
-            inputs, incident, folder, asked.settle, self.counts, told, before, on=on
+            inputs, incident, folder, asked.settle, self.counts, self._happened, before
         )
+        self._intake.on = state_file is not None
         self._judge = Judge(self._ring, incident, folder, asked.settle)
         self._saved: object = None
         for number in range(broken):
