@@ -141,3 +141,25 @@ def test_a_link_is_followed_to_where_its_log_is_moved_aside(tmp_path: Path):
         watch.step(last=last)
     watch.close()
     assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]
+
+
+@pytest.mark.parametrize(("prompt", "tenant"), [(681_274, "t1"), (5_000, None)])
+def test_a_prompt_over_a_limit_that_follows_from_a_pool_is_held_for_longer(
+    tmp_path: Path, clock: list[float], prompt: int, tenant: str | None
+):
+    pool = {"node": "d1", "role": "decode", "effective_at": "2026-08-31T00:00:00Z",
+            "engine": "sglang", "pool_tokens": 681_280, "context_tokens": 1_048_576}  # fmt: skip
+    asked = {"hop": "gateway", "request_id": "r1", "tenant_id": "t1", "prompt_tokens": prompt,
+             "received_at": "2026-09-01T10:00:00Z"}  # fmt: skip
+    log = tmp_path / "a.log"
+    log.write_text(json.dumps(pool) + "\n" + json.dumps(asked) + "\n")
+    watch = start(tmp_path)
+    for _ in range(2):
+        watch.step()
+        clock[0] += 400
+    with log.open("a") as more:
+        more.write(record("r1", decode_node="d1"))
+    watch.step(last=True)
+    watch.close()
+    rows = [json.loads(line) for line in (tmp_path / "found").read_text().splitlines()]
+    assert [r["tenant_id"] for r in rows if r["tier"] == "probable"] == [tenant]

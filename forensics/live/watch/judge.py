@@ -9,8 +9,6 @@ from pathlib import Path
 import polars as pl
 
 from forensics.analysis import analyse
-from forensics.capacity import build
-from forensics.clock import Clocks
 from forensics.incident import Incident
 from forensics.live.watch.known import Finding, Record
 from forensics.live.watch.ring import Ring
@@ -38,18 +36,18 @@ class Judge:
         self._moving = True
         self._from = 0.0
         self._since, self._told = -inf, 0
-        self._floor_of: tuple[tuple[int, int], int | None] | None = None
+        self._floor: int | None = None
 
     def moved(self) -> None:
         """Say that something was read, so that not all is at rest."""
         self._moving = True
 
     def floor(self) -> int | None:
-        """Return from how many tokens on a prompt may be too long for some engine."""
-        known = (len(self._ring.capacity), self._ring.clock.total())
-        if self._floor_of is None or self._floor_of[0] != known:
-            self._floor_of = known, self._lowest()
-        return self._floor_of[1]
+        """Return from how many tokens on a prompt may be too long for some engine.
+
+        By the limits of the last judging: what they follow from is a report's to know.
+        """
+        return self._floor
 
     def findings(self, now: float, *, last: bool) -> list[Finding]:
         """Judge what is at rest, but leave the more time for reading the longer that takes."""
@@ -59,14 +57,6 @@ class Judge:
         ended = time.monotonic()
         self._from = ended + _REST * (ended - now)
         return found
-
-    def _lowest(self) -> int | None:
-        clocks = Clocks.infer(self._ring.clock, self._incident.logs.timezone)
-        epochs = build(list(self._ring.capacity), clocks, self._incident).epochs
-        stated = self._incident.trigger.threshold_tokens
-        sizes = [epochs[name].min() for name in ("pool_tokens", "input_limit_tokens")]
-        known = [int(str(size)) for size in [*sizes, stated] if size is not None]
-        return max(0, min(known) - self._incident.trigger.slack_tokens) if known else None
 
     def _judged(self, now: float, *, last: bool) -> list[Finding]:
         """Return judged requests of the affected tiers that no record was added to of late."""
@@ -89,6 +79,9 @@ class Judge:
             return []
         reading = self._ring.reading(rows, self._folder / "due.parquet")
         analysis = analyse(reading, self._incident)
+        lowest = analysis.capacity.epochs["limit_low"].min()
+        if lowest is not None:
+            self._floor = max(0, int(str(lowest)) - self._incident.trigger.slack_tokens)
         judged = analysis.requests.filter(pl.col("tier").is_in(AFFECTED_TIERS))
         if not last:
             moving = rows.filter(pl.col("_at") > now - self._settle)
