@@ -39,11 +39,17 @@ class Earliest:
             return False
         if not len(self.came) or self.came[0] < at - START_OFF:
             return True
-        loaded = at + LOADING
-        until = loaded if self.first is None else min(loaded, self.first)
-        if ((self.warmed >= at) & (self.warmed <= until)).any():
+        if self._warmed(at, at + LOADING if self.first is None else self.first):
             return True
-        return int(self.came[0]) >= loaded and at not in self.together
+        return int(self.came[0]) >= at + LOADING and at not in self.together
+
+    def warmed_up(self, at: int) -> bool:
+        """Say whether the rank was warmed up as an engine is that began then."""
+        return self._warmed(at, at + LOADING)
+
+    def _warmed(self, at: int, until: int) -> bool:
+        inside = (self.warmed >= at) & (self.warmed <= min(until, at + LOADING))
+        return bool(inside.any())
 
 
 def by_rank(ran: pl.DataFrame) -> dict[str, int]:

@@ -1,18 +1,19 @@
 """When a rank's pool was empty for certain: its starts, as far as logs show them.
 
-A capacity record may be a snapshot of a running engine. It counts as a start only where it tells
-another pool, another release or, among the same settings, another figure, which cannot change
-without one; or where nothing can have run on the rank before it. That logs begin with a record
-shows nothing of what ran before (:mod:`forensics.attribution.earliest`). Names are told in many
-ways, and what an engine resolves is told in other settings, so that these show nothing: such a
-record may be of a start all the same, unless a request held pages across it. A start that a request
-outlived was none. Where what is told may be of one start or of two, one looks back to the earlier:
-whoever ran since is possible, and nobody is certain.
+A capacity record may be a snapshot of a running engine, or a line of a second engine that never
+ran. It counts as a start only where the engine's own lines, or a warm-up, show one, or where
+nothing can have run on the rank before it. That logs begin with a record shows nothing of what ran
+before (:mod:`forensics.attribution.earliest`). Any other record may be of a start all the same,
+unless a request held pages across it. Another pool, another release or, among the same settings,
+another figure cannot come without a start, but when that was, or which of two records is right, no
+record says: across such a one nothing is settled, held or not. A start is of a whole server: one
+that a request outlived on any of its ranks was none. Where what is told may be of one start or of
+two, one looks back to the earlier: whoever ran since is possible, and nobody is certain.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -42,13 +43,15 @@ class Start:
 class Starts:
     """Starts of the ranks of one side, by rank, and what looks like one.
 
-    ``outlived`` are those that a request held pages across; ``unsure`` may be of a running engine.
+    ``outlived`` are those that a request held pages across, and records that contradict what was
+    told before; ``unsure`` may be of a running engine, and of these ``against`` contradict it.
     """
 
     side: str
     known: dict[str, list[Start]]
     outlived: dict[str, list[int]]
     unsure: dict[str, list[int]]
+    against: dict[str, list[int]]
 
     @property
     def moments(self) -> dict[str, list[int]]:
@@ -77,18 +80,20 @@ def of_side(
     begun, came = earliest.by_rank(every_rank), earliest.moments(every_rank)
     asked, warmed = earliest.together(epochs), earliest.warm_ups(probed, side)
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
-    starts = Starts(side, {}, {}, {})
-    for (rank,), rows in ran.group_by("node", maintain_order=True):
-        node = str(rank)
+    servers = pl.col("node").map_elements(server_of, return_dtype=pl.String)
+    holds = ran.drop_nulls(["taken", "ended"]).select("taken", "ended", server=servers)
+    starts = Starts(side, {}, {}, {}, {})
+    for node in ran["node"].unique(maintain_order=True):
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
         shown = Earliest(begun.get(node), came, warmed.get(node, came[:0]), asked)
-        every, maybe = _sorted_out(own, server_of(node), shown, told)
-        held = rows.select("taken", "ended").drop_nulls()
-        over = {at for at in (*(one.at for one in every), *maybe) if _outlived(at, held)}
-        starts.known[node] = [start for start in every if start.at not in over]
-        starts.outlived[node] = sorted(over.difference(maybe))
-        starts.unsure[node] = [at for at in maybe if at not in over]
+        found = _sorted_out(own, server_of(node), shown, told)
+        held = holds.filter(pl.col("server") == server_of(node))
+        over = {at for at in found.moments if _outlived(at, held)}
+        starts.known[node] = [start for start in found.starts if start.at not in over]
+        starts.outlived[node] = sorted(over.intersection(found.firm))
+        starts.against[node] = sorted({*found.against} - over)
+        starts.unsure[node] = sorted({*found.maybe, *found.against} - over)
     return starts
 
 
@@ -144,25 +149,42 @@ def _ran(requests: pl.DataFrame, side: str) -> pl.DataFrame:
     )
 
 
-def _sorted_out(
-    own: pl.DataFrame, server: str, shown: Earliest, told: StartLines
-) -> tuple[list[Start], list[int]]:
-    """Return the records that are of a start, and the moments of those that may be of one."""
-    starts, maybe = list[Start](), list[int]()
+@dataclass
+class _Sorted:
+    """Starts, and moments of records that may be of one or that contradict what was told before."""
+
+    starts: list[Start] = field(default_factory=list)
+    maybe: list[int] = field(default_factory=list)
+    against: list[int] = field(default_factory=list)
+
+    @property
+    def firm(self) -> list[int]:
+        """Moments of what cannot be of one run with what was before."""
+        return [*(start.at for start in self.starts), *self.against]
+
+    @property
+    def moments(self) -> list[int]:
+        return [*self.firm, *self.maybe]
+
+
+def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLines) -> _Sorted:
+    """Sort the records of a rank by what they show."""
+    found = _Sorted()
     known: Told | None = None
     for row in own.iter_rows(named=True):
         at, told_now = int(row["effective_at"]), Told.of(row)
         logged = told.shows(server, at, first=known is None)
+        other = known is not None and known.contradicts(told_now)
         early = known is None and shown.nothing_before(at)
-        if logged or early or (known is not None and known.contradicts(told_now)):
-            known = told_now
-            starts += [Start(at, logged)] if at > BEGINNING else []
-        else:
-            maybe += [at] if known is not None else []
-            known = told_now if known is None else known.with_more(told_now)
-    apart = {*told.apart.get(server, ())}.difference(one.at for one in starts)
-    starts += [Start(at, logged=True) for at in apart]
-    return sorted(starts, key=lambda one: one.at), maybe
+        if logged or early or (other and shown.warmed_up(at)):
+            found.starts += [Start(at, logged)] if at > BEGINNING else []
+        elif known is not None:
+            (found.against if other else found.maybe).append(at)
+        known = told_now if known is None or logged or other else known.with_more(told_now)
+    apart = {*told.apart.get(server, ())}.difference(one.at for one in found.starts)
+    found.starts += [Start(at, logged=True) for at in apart]
+    found.starts.sort(key=lambda one: one.at)
+    return found
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:

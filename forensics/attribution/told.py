@@ -33,7 +33,9 @@ def doubts(stay: Stay, home: str, epochs: pl.DataFrame, starts: Starts) -> set[s
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
         starts: of all ranks.
     """
-    later = (one.at for one in starts.known.get(stay.node, []) if one.at > stay.since)
+    later = [one.at for one in starts.known.get(stay.node, []) if one.at > stay.since]
+    # What cannot be of the same run and was told after the read is of another.
+    later += [at for at in starts.against.get(stay.node, []) if at > stay.last_read]
     rows = _of_one_start(epochs, home, stay, min(later, default=END))
     return _against(rows, home, stay.allocator)
 

@@ -34,6 +34,13 @@ def hold(request_id: str, since: str, until: str, **more: object) -> dict[str, o
     } | more
 
 
+def warm_up(at: str, node: str = "d1") -> dict[str, object]:
+    """What SGLang asks of each rank before it is ready: it shows a start."""
+    row = {"request_id": "f81909e68629fcd0", "transfer_id": "0", "hop": "decode"}
+    row |= {"received_at": f"{DAY}{at}Z", "decode_node": node, "decode_prompt_tokens": 4}
+    return row | {"reserved_pages": 1, "completion_tokens": 8, "http_status": 200}
+
+
 def read(folder: Path, *lines: dict[str, object], incident: str | None = None) -> forensics.Case:
     """Write records into one file of a folder and read it, with what an incident file says."""
     logs = folder / "logs.ndjson"

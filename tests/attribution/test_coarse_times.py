@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.attribution.made import DAY, POOL, hold, read, tiers
+from tests.attribution.made import DAY, POOL, hold, read, tiers, warm_up
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.51234{n}", f"01:0{n}:01.56789{n}") for n in range(6)]
 OVER = {"decode_prompt_tokens": 512, "reserved_pages": 8, "transferred_pages": 1}
@@ -33,7 +33,9 @@ def test_a_hold_of_whole_minutes_may_be_of_after_a_start(tmp_path):
     begun = POOL | {"effective_at": f"{DAY}01:20:30Z", "pool_tokens": 704}
     held = hold("odd", "01:20:00", "01:20:00")
     reader = hold("x", "02:00:00.512345", "02:00:09.598765", **OVER)
-    assert tiers(read(tmp_path, POOL, *WRITERS, begun, held, reader)) == {"of-odd": "possible"}
+    assert tiers(read(tmp_path, POOL, *WRITERS, begun, warm_up("01:21:00"), held, reader)) == {
+        "of-odd": "possible"
+    }
 
 
 def test_in_logs_of_whole_minutes_a_request_may_be_of_after_a_start(tmp_path):
@@ -43,5 +45,5 @@ def test_in_logs_of_whole_minutes_a_request_may_be_of_after_a_start(tmp_path):
     lines = [row | {"request_id": n, "tenant_id": n, "received_at": at[n]} for n in at]
     lines[-1] |= OVER
     begun = POOL | {"effective_at": f"{DAY}01:19:30Z", "pool_tokens": 704}
-    found = tiers(read(tmp_path, POOL, begun, *lines))
+    found = tiers(read(tmp_path, POOL, begun, warm_up("01:19:40"), *lines))
     assert [name for name, tier in found.items() if tier == "possible"] == ["w19"]

@@ -3,7 +3,7 @@
 import pytest
 
 from forensics.assemble import sources
-from tests.attribution.made import POOL, hold, read, tiers
+from tests.attribution.made import POOL, hold, read, tiers, warm_up
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.51234{n}", f"01:0{n}:01.56789{n}") for n in range(6)]
 OVER = {"decode_prompt_tokens": 512, "prompt_tokens": 512, "reserved_pages": 8}
@@ -53,7 +53,14 @@ def test_each_rank_is_asked_from_its_own_start_on(tmp_path):
     old, new = hold("old", "01:10:00.123456", "01:10:05.345678"), hold("new", *AGAIN)
     begun = POOL | {"node": "d2", "effective_at": "2026-09-01T01:20:00Z", "pool_tokens": 704}
     first = hold("x", "01:59:50.123456", "01:59:55.345678", **OVER, transferred_pages=1)
-    lines = [*pools("d1", "d2"), begun, *WRITERS, READER, *of("d2", old, new, first)]
+    lines = [
+        *pools("d1", "d2"),
+        begun,
+        warm_up("01:21:00", "d2"),
+        *WRITERS,
+        READER,
+        *of("d2", old, new, first),
+    ]
     everyone = ["of-new", *(f"of-w{n}" for n in range(6))]
     assert sorted(read(tmp_path, *lines).sources.polars()["source_tenant_id"]) == everyone
 

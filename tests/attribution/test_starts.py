@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import forensics
+from tests.attribution.made import warm_up
 
 DAY = "2026-09-01T"
 READ = {"reserved_pages": 9, "transferred_pages": 1}
@@ -33,9 +34,43 @@ OLD, NEW = record("a", "old", "01:00:00"), record("b", "new", "03:00:00")
 READER = record("x", "own", "04:00:00", **READ)
 
 
-def test_a_changed_pool_is_a_start(tmp_path):
-    lines = (start("00:00:00", 900), OLD, start("02:00:00", 950), NEW, READER)
-    assert sources(tmp_path, *lines) == ["new"]
+CHANGED = {
+    "pool": (900, 950, {}, {}),
+    "setting": (900, 900, {"config": {"tp_size": 8}}, {"config": {"tp_size": 4}}),
+    "release": (900, 900, {"engine_version": "0.5.19"}, {"engine_version": "0.5.20"}),
+}
+
+
+@pytest.mark.parametrize(("warmed", "listed"), [(True, ["new"]), (False, ["new", "old"])])
+@pytest.mark.parametrize(("pool", "other", "told", "now"), CHANGED.values(), ids=CHANGED)
+def test_what_cannot_change_in_a_run_is_a_start_where_something_shows_when(
+    tmp_path, pool, other, told, now, warmed, listed
+):
+    first, again = start("00:00:00", pool, **told), start("02:00:00", other, **now)
+    lines = (first, OLD, again, *[warm_up("02:01:00")] * warmed, NEW, READER)
+    assert sources(tmp_path, *lines) == listed
+    (stay,) = forensics.read_logs(tmp_path / "logs.ndjson").analysis.attribution.stays
+    assert ("start_unsure" in stay.reasons) is not warmed
+
+
+@pytest.mark.parametrize(
+    "at", [["02:00:00"] * 2, ["02:00:00", "02:00:05"], ["02:00:00", "03:30:00"]]
+)
+def test_of_records_that_contradict_each_other_none_is_a_start(tmp_path, at):
+    told = [start(time, pool) for time, pool in zip(at, (950, 900), strict=True)]
+    assert sources(tmp_path, start("00:00:00", 900), OLD, *told, NEW, READER) == ["new", "old"]
+
+
+@pytest.mark.parametrize("rank", ["d1/dp0", "d1/dp1"])
+def test_a_start_of_a_server_that_a_request_outlived_on_any_rank_was_none(tmp_path, rank):
+    held = {"reserved_at": f"{DAY}01:50:00Z", "released_at": f"{DAY}02:30:00Z"}
+    across = record("s", "across", "01:50:00", **held) | {"decode_node": rank}
+    own = [row | {"decode_node": "d1/dp0"} for row in (OLD, NEW, READER)]
+    warmed = warm_up("02:01:00", "d1/dp0")
+    found = sources(tmp_path, start("00:00:00", 900), start("02:00:00", 950), warmed, across, *own)
+    assert {"new", "old"} <= {*found}
+    (stay,) = forensics.read_logs(tmp_path / "logs.ndjson").analysis.attribution.stays
+    assert "outlived_a_start" in stay.reasons
 
 
 def test_a_record_that_repeats_what_is_known_may_be_a_snapshot(tmp_path):
@@ -77,19 +112,14 @@ def test_what_is_only_told_in_another_way_is_no_start(tmp_path, pool, told):
     assert sources(tmp_path, first, OLD, again, NEW, READER) == ["new", "old"]
 
 
-def test_a_changed_setting_is_a_start(tmp_path):
-    other = {"config": {**FULL["config"], "mem_fraction_static": 0.8}}
-    lines = (start("00:00:00", 900, **FULL), OLD, start("02:00:00", 900, **other), NEW, READER)
-    assert sources(tmp_path, *lines) == ["new"]
-
-
 def test_another_release_or_figure_is_a_start_though_a_shorter_record_stands_between(tmp_path):
     lines = (start("00:00:00", 900, **FULL), OLD, start("01:30:00", 900), NEW, READER)
     assert sources(tmp_path, *lines) == ["new", "old"]
     for other in ({"engine_version": "0.5.20"}, {"config": {"mem_fraction_static": 0.8}}):
         changed = FULL | {"config": {**FULL["config"], **other.pop("config", {})}} | other
         again = start("02:00:00", 900, **changed)
-        assert sources(tmp_path, *lines[:3], again, *lines[3:]) == ["new"]
+        told = (again, warm_up("02:01:00"))
+        assert sources(tmp_path, *lines[:3], *told, *lines[3:]) == ["new"]
 
 
 @pytest.mark.parametrize("held", [False, True])
@@ -154,7 +184,15 @@ def test_a_response_without_a_rank_may_have_read_on_any_since_its_last_start(tmp
     other, later = (record("c", "other", at, decode_node="d2") for at in ("03:10:00", "05:00:00"))
     reader = {name: value for name, value in READER.items() if name != "decode_node"}
     starts = (start("00:00:00", 900), start("02:00:00", 950))
-    lines = (*starts, OLD, NEW, other, later | {"request_id": "l", "tenant_id": "later"}, reader)
+    lines = (
+        *starts,
+        warm_up("02:01:00"),
+        OLD,
+        NEW,
+        other,
+        later | {"request_id": "l", "tenant_id": "later"},
+        reader,
+    )
     assert sources(tmp_path, *lines) == ["new", "other"]
     case = forensics.read_logs(tmp_path / "logs.ndjson")
     assert {tenant.tenant_id: tenant.requests for tenant in case.exposure().sources} == {
@@ -205,12 +243,6 @@ def test_the_response_is_no_source_of_itself(tmp_path):
     assert sources(tmp_path, NEW, READER) == ["new"]
 
 
-def warm_up(at: str) -> dict[str, object]:
-    """What SGLang asks of each rank before it is ready."""
-    row = record("f81909e68629fcd0", None, at, transfer_id="0", hop="decode", completion_tokens=8)
-    return row | {"decode_prompt_tokens": 4, "reserved_pages": 1}
-
-
 @pytest.mark.parametrize(
     ("first", "older", "shown"),
     [
@@ -243,7 +275,8 @@ def test_logs_that_begin_with_a_snapshot_show_no_start(tmp_path, first, older, s
 def engine(*lines: tuple[str, str]) -> str:
     """Lines of an engine's log as it starts."""
     said = {
-        "start": "server_args=ServerArgs(page_size=64, disaggregation_mode='decode')",
+        "start": "server_args=ServerArgs(page_size=64, tp_size=8, disaggregation_mode='decode')",
+        "other": "server_args=ServerArgs(page_size=64, tp_size=4, disaggregation_mode='decode')",
         "pool": "KV Cache is allocated. #tokens: 6400, K size: 0.1 GB, V size: 0.1 GB",
         "ready": "The server is fired up and ready to roll!",
     }
@@ -256,6 +289,7 @@ SAID = {
     "a start as the first": ([*FIRST, *AGAIN], ["new"], False),
     "a start line that nothing follows": ([*FIRST, *AGAIN[:1]], ["new", "old"], True),
     "start lines alone": ([FIRST[0], AGAIN[0]], ["new"], False),
+    "a line of other arguments": ([*FIRST, ("02:00:00", "other")], ["new", "old"], True),
     "ready again": ([*FIRST, *AGAIN[2:]], ["new", "old"], True),
     "a pool again": ([*FIRST, AGAIN[1]], ["new", "old"], True),
     "all but the start line": ([*FIRST, *AGAIN[1:]], ["new"], False),
