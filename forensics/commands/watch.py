@@ -10,6 +10,11 @@ from forensics.commands.options import TIER_ORDER
 from forensics.commands.say import say
 from forensics.errors import Exit
 
+_LEFT = (
+    "left to the report: timing, writes into pages of requests nearby, losses of records, joins by "
+    "time and size, and hops whose records come more than {keep:g} s apart (--keep)"
+)
+
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True)
@@ -40,7 +45,7 @@ from forensics.errors import Exit
     help="seconds between two looks",
 )
 @click.option("--once", is_flag=True, help="end with what is there, standard input with its end")
-@click.option("-q", "--quiet", is_flag=True, help="no summary on stderr")
+@click.option("-q", "--quiet", is_flag=True, help="nothing on stderr but errors")
 def watch(
     logs: tuple[str, ...],
     incident: str | None,
@@ -64,6 +69,8 @@ def watch(
     from forensics.live.watch.loop import Places
     from forensics.live.watch.loop import watch as follow
 
+    if not quiet:
+        say(_LEFT.format(keep=keep), err=True)
     asked = Asked(settle, keep, pause, once, fail_on)
     counts, code = follow(logs, load(incident), Places(out, state, textfile), asked)
     if not quiet:
