@@ -10,6 +10,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics import schema, warmups
+from forensics.answered import answered
 
 HEALTH_CHECK = "HEALTH_CHECK_"
 _FORM = rf"^{HEALTH_CHECK}[0-9a-f.]+$"
@@ -50,6 +51,9 @@ def without(frame: pl.DataFrame, epochs: pl.DataFrame) -> tuple[pl.DataFrame, pl
     )
     if not marked["candidate"].any():
         return frame, frame.clear()
+    sizes = [n for n in warmups.SIZES if n in frame.columns]
+    size = pl.coalesce(*sizes, pl.lit(None, dtype=pl.Int64))
+    marked = marked.hstack(frame.select("hop", "received_at", size=size))
     probe = _alone(_sized(marked))
     return frame.filter(~probe).rechunk(), frame.filter(probe)
 
@@ -66,14 +70,22 @@ def _sized(marked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _alone(marked: pl.DataFrame) -> pl.Series:
-    """Say which candidates share neither id nor hand-off with a record that is more."""
+    """Say which candidates share neither id nor hand-off with a record that is more.
+
+    A room that a health check shares with hand-offs that are whole is not its own.
+    """
     own = pl.col("candidate") & pl.col("tiny")
     certain = own & pl.col("certain")
     probe = own
     real = marked.filter(~probe)
     for name in ("request_id", "transfer_id", "request_id"):
         taken = real[name].drop_nulls().unique().implode()
-        probe = probe & (certain | ~pl.col(name).is_in(taken).fill_null(value=False))
+        free = ~pl.col(name).is_in(taken).fill_null(value=False)
+        if name == "transfer_id":
+            rooms = marked.filter(probe & pl.col("health"))[name]
+            whole = answered(real, rooms.drop_nulls()).implode()
+            free |= pl.col("health") & pl.col(name).is_in(whole).fill_null(value=False)
+        probe = probe & (certain | free)
         real = marked.filter(~probe)
     return marked.select(probe.alias("probe")).to_series()
 

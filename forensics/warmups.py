@@ -17,7 +17,7 @@ TOKENS = 4
 _ANSWERED = 8
 _SMALL_ROOM = 256
 _MOST_RANKS = 512
-_SIZES = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
+SIZES = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
 _SECOND, _HOUR = 1_000_000, 3_600_000_000
 _SERVER = r"/[^/]*$"
 
@@ -32,13 +32,13 @@ class Marks:
 
 def any_size(frame: pl.DataFrame) -> pl.Expr:
     """Say which records count a prompt at all."""
-    counts = [pl.col(n).is_not_null() for n in _SIZES if n in frame.columns]
+    counts = [pl.col(n).is_not_null() for n in SIZES if n in frame.columns]
     return pl.any_horizontal(counts or [pl.lit(value=False)])
 
 
 def of_size(frame: pl.DataFrame, tokens: int) -> pl.Expr:
     """Say which records count so many tokens, if any."""
-    same = [(pl.col(n) == tokens).fill_null(value=True) for n in _SIZES if n in frame.columns]
+    same = [(pl.col(n) == tokens).fill_null(value=True) for n in SIZES if n in frame.columns]
     return pl.all_horizontal(same or [pl.lit(value=True)])
 
 

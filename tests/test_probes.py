@@ -124,3 +124,20 @@ def test_a_health_check_has_an_id_of_its_form_and_one_token(
     record = {"hop": "prefill", "request_id": rid, "transfer_id": "0", "prefill_node": "n-01"}
     told = {"received_at": "2026-09-01T12:00:00Z", "prefill_prompt_tokens": tokens}
     assert left(case_of(ENGINE, record | told)) == ([] if probe else [rid])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "at", "left_over"),
+    [(4, READY + 58, 0), (5, READY + 58, 1), (4, READY + 900, 1)],
+    ids=["whole", "of another size", "long after"],
+)
+def test_a_health_check_is_no_side_of_a_hand_off_that_is_whole(
+    node_logs: NodeLogs, tokens: int, at: int, left_over: int
+) -> None:
+    """Room 0 is that of all health checks, and of whoever calls an engine with it."""
+    check = f"HEALTH_CHECK_{NOON + READY + 57}.1"
+    health = stats("prefill", 0, 1, READY + 57).replace(f"prefill-0-{READY + 57}", check)
+    prefill = [*boot("prefill"), health, stats("prefill", 0, 4, READY + 60)]
+    decode = [*boot("decode"), stats("decode", 0, tokens, at)]
+    rows = node_logs({"n-01": prefill, "n-02": decode}).requests.polars()
+    assert rows["prefill_prompt_tokens"].to_list().count(1) == left_over

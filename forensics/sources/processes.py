@@ -1,6 +1,7 @@
 """The name of a process before a line, ``(Actor pid=12, ip=10.0.0.1)``, and how often Ray saw it.
 
-Ray adds ``[repeated 3x across cluster]``; vLLM writes names as well, and where one runs within the other it stands there more than once.
+Ray adds ``[repeated 3x across cluster]``; vLLM names processes as well, and where one runs
+within the other there is more than one name.
 """
 
 from __future__ import annotations
