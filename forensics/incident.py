@@ -257,11 +257,17 @@ def _profile(item: Any, folder: Path) -> Any:
     if not isinstance(item, str):
         return item
     try:
-        return tomllib.loads((folder / item).read_text("utf-8"))
+        profile = tomllib.loads((folder / item).read_text("utf-8"))
     except OSError as error:
         raise IncidentError(f"logs.profiles: {item}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise IncidentError(f"logs.profiles: {item}: not valid TOML ({error})") from None
+    try:
+        parse({"logs": {"profiles": [profile]}})
+    except IncidentError as error:
+        said = str(error).replace("$.logs.profiles[0]", "$").replace("'logs.profiles.", "'")
+        raise IncidentError(f"logs.profiles: {item}: {said}") from None
+    return profile
 
 
 def parse(document: dict[str, Any]) -> Incident:
@@ -295,8 +301,20 @@ def _refuse_unknown_keys(value: Any, kind: Any, where: str) -> None:
         if key not in fields:
             near = difflib.get_close_matches(key, fields, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(fields)}"
-            raise IncidentError(f"unknown key {where + key!r}{hint}")
+            home = _home(key) if not where else ""
+            raise IncidentError(f"unknown key {where + key!r}{home or hint}")
         _refuse_unknown_keys(inner, fields[key], f"{where}{key}.")
+
+
+def _home(key: str) -> str:
+    """Say under which heading a key belongs that stands under none; empty if under none."""
+    homes = []
+    for section in msgspec.structs.fields(Incident):
+        rows = get_origin(section.type) is tuple
+        kind = get_args(section.type)[0] if rows else section.type
+        if isinstance(kind, type) and issubclass(kind, Struct) and key in kind.__struct_fields__:
+            homes.append(f"[[{section.name}]]" if rows else f"[{section.name}]")
+    return f"; it belongs under {' or '.join(homes)}" if homes else ""
 
 
 def _check(incident: Incident) -> None:

@@ -56,6 +56,7 @@ def test_a_full_file_is_read(tmp_path: Path) -> None:
     [
         ("[trigger]\nthreshold_token = 1", "did you mean 'threshold_tokens'"),
         ("[triger]\n", "did you mean 'trigger'"),
+        ('profiles = ["a.toml"]', r"unknown key 'profiles'; it belongs under \[logs\]"),
         ("[[capacity]]\npool_token = 1", "did you mean 'pool_tokens'"),
         ("[trigger]\nthreshold_tokens = -1", "threshold_tokens"),
         ('[trigger]\nthreshold_tokens = "many"', "threshold_tokens"),

@@ -50,10 +50,11 @@ class Rerun(Struct, frozen=True):
         if self.changed or self.gone:
             what = f"{len(self.changed)} changed and {len(self.gone)} missing"
             return f"{self.folder}: not made again: {what} of {count(self.inputs, 'input')}"
-        made = f"from {count(self.inputs, 'input')}: {count(self.files, 'file')}"
+        inputs, files = count(self.inputs, "input"), count(self.files, "file")
         if self.differences:
-            return f"{self.folder}: differs: {len(self.differences)} of {made}"
-        return f"{self.folder}: the same bytes again {made}"
+            differ = len(self.differences)
+            return f"{self.folder}: differs: {differ} of {files} made again from {inputs}"
+        return f"{self.folder}: the same bytes again from {inputs}: {files}"
 
 
 def rerun(folder: Path, logs: Sequence[str] = (), progress: Progress | None = None) -> Rerun:

@@ -102,7 +102,7 @@ def test_the_first_difference_is_named_by_its_place(out, capsys):
     assert lines["rejections.csv"] == "the file: (absent) -> is there"
     assert lines["report.html"].startswith("line 5: ")
     assert lines["report.json"] == "headline.sentence: (str) -> (str)"
-    assert "warning: " in printed.err
+    assert f"{out}: differs: 5 of 19 files made again from 7 inputs" in printed.err
     assert "CANARY" not in printed.out + printed.err
 
 

@@ -162,6 +162,23 @@ def test_a_file_that_is_none_is_named(tmp_path, text, says):
         load(path)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("title", "titel", "unknown key 'titel'; did you mean 'title'"),
+        ("title = ", "# ", "Object missing required field `title`"),
+        ("told_by = ", "told_by = [] # ", "told_by names no key"),
+    ],
+)
+def test_a_mistake_is_said_to_be_in_the_file_of_the_profile(tmp_path, old, new, says):
+    path = tmp_path / "incident.toml"
+    path.write_text(INCIDENT)
+    assert old in PROFILE
+    (tmp_path / "gateway.toml").write_text(PROFILE.replace(old, new, 1))
+    with pytest.raises(IncidentError, match=rf"gateway\.toml: (?!.*logs\.).*{says}"):
+        load(path)
+
+
 def test_records_of_an_engine_with_the_node_from_the_path(read):
     own = {
         "name": "prefill-dump",
