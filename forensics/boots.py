@@ -106,7 +106,7 @@ def _boots(server: str, own: pl.DataFrame, ran: tuple[int, int] | None) -> Itera
 def _printed(settled: pl.DataFrame) -> bool:
     """Say whether a log without times tells the pool with which each run in it began."""
     told = pl.col("event").eq(PRINTED) & pl.col("pool_tokens").is_not_null()
-    return settled.select(told.any()).item()
+    return settled.filter(told).height > 0
 
 
 def _since(begin: int, facts: pl.DataFrame, ran: tuple[int, int] | None) -> int | None:
