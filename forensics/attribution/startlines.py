@@ -31,12 +31,14 @@ class StartLines:
     """Server and moment of what engines said as they started.
 
     ``begun`` show a start, and what was ``printed`` does where nothing was known before. ``apart``
-    are moments at which a process began of which no log has a start line.
+    are moments at which a process began of which no log has a start line. ``loaded`` says when one
+    that began had a pool, or was ready.
     """
 
     begun: frozenset[Said] = frozenset()
     printed: frozenset[Said] = frozenset()
     apart: dict[str, list[int]] = field(default_factory=dict)
+    loaded: dict[Said, int] = field(default_factory=dict)
 
     def shows(self, server: str, at: int, *, first: bool) -> bool:
         """Say whether a start is shown; ``first`` says that nothing of the server is older."""
@@ -67,29 +69,34 @@ def read(facts: list[pl.DataFrame], clocks: Clocks) -> StartLines:
         frozenset().union(*(one.begun for one in every)),
         frozenset().union(*(one.printed for one in every)),
         {server: at for one in every for server, at in one.apart.items()},
+        {said: at for one in every for said, at in one.loaded.items()},
     )
 
 
 def _of_server(server: str, said: dict[str, set[int]]) -> StartLines:
     lines, pools, ready = (sorted(said.get(kind, ())) for kind in ("start", "pool", "ready"))
     began = said.get(BEGAN, set())
-    whole = list(_followed(lines, ready or pools, lines)) or lines
-    lost = _followed(pools, ready, [*lines, *ready])
+    whole = dict(_followed(lines, ready or pools, lines)) or lines
+    lost = dict(_followed(pools, ready, [*lines, *ready]))
     alone = sorted(at for at in began if not _has_line(at, lines))
     return StartLines(
         frozenset((server, at) for at in (*whole, *lost, *began)),
         frozenset((server, at) for at in (*pools, *ready)),
         {server: alone} if alone else {},
+        {(server, at): loaded for at, loaded in _followed(lines, sorted({*pools, *ready}), lines)},
     )
 
 
-def _followed(lines: list[int], by: list[int], apart: list[int]) -> Iterator[int]:
-    """Yield the lines that one of some others comes after, before the next that parts starts."""
+def _followed(lines: list[int], by: list[int], apart: list[int]) -> Iterator[tuple[int, int]]:
+    """Yield the lines that one of some others comes after, before the next that parts starts.
+
+    Each with the first that comes after it.
+    """
     parting = sorted(apart)
     for at in lines:
         place, end = bisect_left(by, at), bisect_right(parting, at)
         if place < len(by) and (end == len(parting) or by[place] <= parting[end]):
-            yield at
+            yield at, by[place]
 
 
 def _has_line(began: int, lines: list[int]) -> bool:

@@ -33,10 +33,14 @@ TOLERANCE = START_OFF
 
 @dataclass(frozen=True)
 class Start:
-    """A moment at which a rank's pool was empty, and whether the engine itself logged it."""
+    """A moment at which a rank's pool was empty, and whether the engine itself logged it.
+
+    Whoever ran before ``serves`` may have run on the engine before: it may serve while this loads.
+    """
 
     at: int
     logged: bool
+    serves: int
 
 
 @dataclass(frozen=True)
@@ -100,18 +104,19 @@ def of_side(
 def attach(requests: pl.DataFrame, *sides: Starts) -> pl.DataFrame:
     """Set ``decode_since`` or ``prefill_since`` to the last known start before each request.
 
-    Null where none is known, or where the zone of the request's clock was assumed. A request
-    shortly before a start may be of the engine before it, so one looks back to the start of that.
+    Null where none is known, or where the zone of the request's clock was assumed. A request that
+    ran before the engine had a pool looks back to the start before, as the old one may serve on.
+    One shortly before a start may be of the engine before it, and looks back to the start of that.
     """
     for starts in sides:
         asked = _ran(requests, starts.side)
         timed = asked.filter(pl.col("began").is_not_null() & ~pl.col("assumed")).sort("began")
-        rows = [(node, one.at) for node, known in starts.known.items() for one in known]
-        table = pl.DataFrame(rows, {"node": pl.String, "start": pl.Int64}, orient="row")
+        rows = [(node, one.at, one.serves) for node, known in starts.known.items() for one in known]
+        kinds = {"node": pl.String, "start": pl.Int64, "serves": pl.Int64}
         found = timed.join_asof(
-            table.sort("start"),
+            pl.DataFrame(rows, kinds, orient="row").sort("serves", "start"),
             left_on="began",
-            right_on="start",
+            right_on="serves",
             by="node",
             check_sortedness=False,
         ).select("_row", "node", "start")
@@ -177,12 +182,13 @@ def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLine
         other = known is not None and known.contradicts(told_now)
         early = known is None and shown.nothing_before(at)
         if logged or early or (other and shown.warmed_up(at)):
-            found.starts += [Start(at, logged)] if at > BEGINNING else []
+            serves = told.loaded.get((server, at), at)
+            found.starts += [Start(at, logged, serves)] if at > BEGINNING else []
         elif known is not None:
             (found.against if other else found.maybe).append(at)
         known = told_now if known is None or logged or other else known.with_more(told_now)
     apart = {*told.apart.get(server, ())}.difference(one.at for one in found.starts)
-    found.starts += [Start(at, logged=True) for at in apart]
+    found.starts += [Start(at, logged=True, serves=at) for at in apart]
     found.starts.sort(key=lambda one: one.at)
     return found
 

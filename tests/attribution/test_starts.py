@@ -311,6 +311,28 @@ def test_of_what_may_be_one_start_or_two_the_earlier_counts(tmp_path, lines, lis
     assert ("start_unsure" in stay.reasons) is unsure
 
 
+OVERLAP = [("02:00:00", "start"), ("02:20:00", "pool"), ("02:20:30", "ready")]
+
+
+@pytest.mark.parametrize(
+    ("read_at", "listed"),
+    [("02:10:00", ["between", "old"]), ("04:00:00", ["between", "new"])],
+    ids=["while it loads", "since"],
+)
+def test_an_engine_may_serve_while_the_next_one_loads(tmp_path, read_at, listed):
+    between, reader = record("c", "between", "02:05:00"), record("x", "own", read_at, **READ)
+    (tmp_path / "d1.log").write_text(engine(*FIRST, *OVERLAP))
+    rows = "".join(json.dumps(row) + "\n" for row in (OLD, between, NEW, reader))
+    (tmp_path / "rows.ndjson").write_text(rows)
+    (tmp_path / "i.toml").write_text('[logs]\ntimezone = "UTC"\n')
+    case = forensics.read_logs(
+        tmp_path / "d1.log", tmp_path / "rows.ndjson", incident=tmp_path / "i.toml"
+    )
+    assert sorted(case.sources.polars()["source_tenant_id"]) == listed
+    (stay,) = case.analysis.attribution.stays
+    assert {"start_unsure", "holds_not_logged"} & stay.reasons
+
+
 @pytest.mark.parametrize(
     ("began", "listed"),
     [("02:00:00", ["new"]), ("00:00:01", ["new", "old"])],
