@@ -37,6 +37,8 @@ REASONS = {
     "more_than_the_pool": "more pages were held than there are",
     "usage_differs": "the engine's own figures of its pool are not what the records add up to",
     "pool_differs": "the engine's own figures are shares of a pool of another size",
+    "sibling_differs": "on another rank of its server the engine's own figures are not what the "
+    "records add up to, which may name one rank for another",
     "marker_differs": "a canary's marker came from a request that the replay does not name",
 }
 """Why a rank is not replayed, by code."""

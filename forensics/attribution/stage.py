@@ -86,6 +86,7 @@ def attribute(
     for stay in found:
         _doubt(stay, starts, evidence)
         stay.reasons |= told.doubts(stay, homes.get(stay.node, ""), capacity.epochs, starts)
+    usage.doubt_siblings(found)
     named = [
         _held_against(stay, one, evidence.markers, rows)
         for stay, one in zip(found, replays.replay_all(found), strict=True)

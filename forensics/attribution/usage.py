@@ -29,6 +29,7 @@ _NEAR = 100_000
 """Microseconds by which a line may be off the moment of its figure, beside coarse stamps."""
 _ROUNDING = 0.005_001
 """Shares of the pool are printed to two decimals."""
+_MISFITS = {"usage_differs", "pool_differs"}
 MISFIT = 0.001
 """From this share of figures that differ on, the records and the engine disagree."""
 
@@ -96,6 +97,17 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
     for reason, agrees in (("usage_differs", fits), ("pool_differs", of_pool)):
         if (~agrees).sum() > MISFIT * len(agrees):
             stay.reasons.add(reason)
+
+
+def doubt_siblings(found: list[Stay]) -> None:
+    """Mark the stays on servers of which a stay is marked: records may name one rank for another.
+
+    What was moved from a rank to its sibling need not change a figure there that any line shows.
+    """
+    marked = {server_of(stay.node) for stay in found if _MISFITS & stay.reasons}
+    for stay in found:
+        if server_of(stay.node) in marked and not _MISFITS & stay.reasons:
+            stay.reasons.add("sibling_differs")
 
 
 def _put_back(stay: Stay, told: pl.DataFrame) -> bool:

@@ -118,6 +118,18 @@ def _more(row, number):
 _TIMES = ("received_at", "reserved_at", "released_at")
 
 
+def test_ranks_of_a_server_are_doubted_together(case_of):
+    """Where one rank does not fit, its records may be another's."""
+
+    def change(row, number):
+        own = row.get("decode_node") == "decode-01/dp0"
+        return _moved(_TIMES, 60)(row, number) if own else row
+
+    stays = case_of(only_decode(change)).analysis.attribution.stays
+    assert {stay.node for stay in stays if stay.reasons == {"sibling_differs"}} == {"decode-01/dp1"}
+    assert {stay.node for stay in stays if stay.replays} == {"decode-02/dp0", "decode-02/dp1"}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "change",
