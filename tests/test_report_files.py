@@ -16,7 +16,6 @@ from forensics.notices.facts import told
 from forensics.notices.finished import finished
 from forensics.notices.pseudonyms import pseudonym
 from forensics.shown import visible
-from tests.attribution.made import warm_up
 
 FILES = {
     "report.html",
@@ -286,7 +285,6 @@ def test_a_restart_of_the_decode_rank_ends_the_look_back(tmp_path: Path) -> None
         {"node": "d1", "role": "decode", "effective_at": "2026-09-01T00:00:00Z", "pool_tokens": 9},
         base | {"request_id": "a", "tenant_id": "old", "received_at": "2026-09-01T01:00:00Z"},
         {"node": "d1", "role": "decode", "effective_at": "2026-09-01T02:00:00Z", "pool_tokens": 8},
-        warm_up("02:01:00"),
         base | {"request_id": "b", "tenant_id": "new", "received_at": "2026-09-01T03:00:00Z"},
         base
         | {

@@ -32,13 +32,14 @@ class StartLines:
 
     ``begun`` show a start, and what was ``printed`` does where nothing was known before. ``apart``
     are moments at which a process began of which no log has a start line. ``loaded`` says when one
-    that began had a pool, or was ready.
+    that began had a pool, or was ready. ``stray`` are lines of a start that nothing bears out.
     """
 
     begun: frozenset[Said] = frozenset()
     printed: frozenset[Said] = frozenset()
     apart: dict[str, list[int]] = field(default_factory=dict)
     loaded: dict[Said, int] = field(default_factory=dict)
+    stray: frozenset[Said] = frozenset()
 
     def shows(self, server: str, at: int, *, first: bool) -> bool:
         """Say whether a start is shown; ``first`` says that nothing of the server is older."""
@@ -70,6 +71,7 @@ def read(facts: list[pl.DataFrame], clocks: Clocks) -> StartLines:
         frozenset().union(*(one.printed for one in every)),
         {server: at for one in every for server, at in one.apart.items()},
         {said: at for one in every for said, at in one.loaded.items()},
+        frozenset().union(*(one.stray for one in every)),
     )
 
 
@@ -79,11 +81,13 @@ def _of_server(server: str, said: dict[str, set[int]]) -> StartLines:
     whole = dict(_followed(lines, ready or pools, lines)) or lines
     lost = dict(_followed(pools, ready, [*lines, *ready]))
     alone = sorted(at for at in began if not _has_line(at, lines))
+    shown = frozenset((server, at) for at in (*whole, *lost, *began))
     return StartLines(
-        frozenset((server, at) for at in (*whole, *lost, *began)),
+        shown,
         frozenset((server, at) for at in (*pools, *ready)),
         {server: alone} if alone else {},
         {(server, at): loaded for at, loaded in _followed(lines, sorted({*pools, *ready}), lines)},
+        frozenset((server, at) for at in (*lines, *pools, *ready)) - shown,
     )
 
 

@@ -1,14 +1,16 @@
 """When a rank's pool was empty for certain: its starts, as far as logs show them.
 
 A capacity record may be a snapshot of a running engine, or a line of a second engine that never
-ran. It counts as a start only where the engine's own lines, or a warm-up, show one, or where
-nothing can have run on the rank before it. That logs begin with a record shows nothing of what ran
-before (:mod:`forensics.attribution.earliest`). Any other record may be of a start all the same,
-unless a request held pages across it. Another pool, another release or, among the same settings,
-another figure cannot come without a start, but when that was, or which of two records is right, no
-record says: across such a one nothing is settled, held or not. A start is of a whole server: one
-that a request outlived on any of its ranks was none. Where what is told may be of one start or of
-two, one looks back to the earlier: whoever ran since is possible, and nobody is certain.
+ran. It counts as a start where the engine's own lines, or a warm-up, show one; where nothing can
+have run on the rank before it; or where it tells another pool, another release or, among the same
+settings, another figure, which cannot come without a start: a record holds from its time on. Not so
+where records contradict each other, at one moment or there and back, and where it is a line of a
+start that nothing bears out: which of them is right no record says, and across them nothing is
+settled. That logs begin with a record shows nothing of what ran before
+(:mod:`forensics.attribution.earliest`). Any other record may be of a start all the same, unless a
+request held pages across it. A start is of a whole server: one that a request outlived on any of
+its ranks was none. Where what is told may be of one start or of two, one looks back to the earlier:
+whoever ran since is possible, and nobody is certain.
 """
 
 from __future__ import annotations
@@ -176,12 +178,13 @@ def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLine
     """Sort the records of a rank by what they show."""
     found = _Sorted()
     known: Told | None = None
-    for row in own.iter_rows(named=True):
-        at, told_now = int(row["effective_at"]), Told.of(row)
+    every = [(int(row["effective_at"]), Told.of(row)) for row in own.iter_rows(named=True)]
+    for place, (at, told_now) in enumerate(every):
         logged = told.shows(server, at, first=known is None)
         other = known is not None and known.contradicts(told_now)
         early = known is None and shown.nothing_before(at)
-        if logged or early or (other and shown.warmed_up(at)):
+        settled = other and (server, at) not in told.stray and not _disputed(every, place)
+        if logged or early or settled or (other and shown.warmed_up(at)):
             serves = told.loaded.get((server, at), at)
             found.starts += [Start(at, logged, serves)] if at > BEGINNING else []
         elif known is not None:
@@ -191,6 +194,28 @@ def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLine
     found.starts += [Start(at, logged=True, serves=at) for at in apart]
     found.starts.sort(key=lambda one: one.at)
     return found
+
+
+def _disputed(every: list[tuple[int, Told]], place: int) -> bool:
+    """Say whether records disagree with one that contradicts what was told before it.
+
+    Another of the same moment does, and so do those that tell again what was told before it, or
+    that told what it says before others that deny it: settings do not go there and back unseen.
+    """
+    at, now = every[place]
+    against = [n for n, (_, told) in enumerate(every) if told.contradicts(now)]
+    if any(every[n][0] == at for n in against):
+        return True
+    before = [every[n][1] for n in against if n < place]
+    after = [every[n][1] for n in against if n > place]
+    back = any(not one.contradicts(told) for one in before for told in after)
+    agreed = [n for n in range(place) if n not in against]
+    return back or any(
+        every[n][1].contradicts(every[between][1])
+        for n in agreed
+        for between in against
+        if n < between < place
+    )
 
 
 def _outlived(at: int, held: pl.DataFrame) -> bool:
