@@ -10,12 +10,10 @@ import gc
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from forensics.sources.blocks import READ_BYTES, Block, pieces
+from forensics.sources.blocks import Block
 from forensics.sources.jsonlines import JsonColumns, Lines, Taken
 from forensics.sources.mixed import Mixed
 
-AT_ONCE = 1 << 20
-"""Bytes of lines that are laid out alike: what their columns cost does not grow with them."""
 BATCH_ROWS = 32_768
 BATCH_BYTES = 32 << 20
 """Bounds what a batch can hold where named values are long, as broken records have them."""
@@ -41,13 +39,9 @@ def _taken(
     held: list[Taken] = []
     rows = size = 0
     for block in left:
-        whole = columns.at_once(block, sieve)
-        if whole is not None:
-            taken = [whole]
-        else:
-            taken = [columns.take(piece, sieve) for piece in pieces(block, READ_BYTES)]
-        held += taken
-        rows, size = rows + sum(one.read for one in taken), size + len(block.data)
+        taken = columns.take(block, sieve)
+        held.append(taken)
+        rows, size = rows + taken.read, size + len(block.data)
         if rows >= BATCH_ROWS or size >= BATCH_BYTES:
             return held, True
     return held, False

@@ -101,29 +101,6 @@ class Block:
         return starts[:-1] if starts[-1] == len(self.data) else starts
 
 
-def pieces(block: Block, size: int) -> Iterator[Block]:
-    """Yield the lines of a block in blocks of about some bytes; the block itself if it is one."""
-    data, begin, line = block.data, 0, 0
-    while len(data) - begin > size + size // 2:
-        end = data.find(b"\n", begin + size - 1) + 1 or len(data)
-        some = data[begin:end]
-        lines = some.count(b"\n")
-        yield _part(block, some, line, line + lines, begin)
-        begin, line = end, line + lines
-    if begin == 0:
-        yield block
-    elif begin < len(data):
-        yield _part(block, data[begin:], line, None, begin)
-
-
-def _part(block: Block, data: bytes, first: int, end: int | None, begin: int) -> Block:
-    numbers = None if block.numbers is None else block.numbers[first:end]
-    times = None if block.times is None else block.times[first:end]
-    number = block.line + first if numbers is None else int(numbers[0])
-    offset = None if block.offset is None else block.offset + begin
-    return Block(data, number, offset, block.reason, numbers, times)
-
-
 class Source(Protocol):
     """What a reader reads: a file, or what a wrapper held."""
 

@@ -67,31 +67,12 @@ class BlockKeys:
         padded = data if len(data) >= WORD else data + bytes(WORD)
         return np.ndarray((len(padded) - WORD + 1,), "<u8", padded, 0, (1,))
 
-    def count(self, names: Names, *, quoted: bool = True) -> int:
-        """Return how many keys may be one of some; a few of other keys may be among them.
-
-        Args:
-            names: the keys.
-            quoted: count what looks like a key within a text as well, which takes less time.
-        """
-        at = self._at if quoted else self.ends
+    def count(self, names: Names) -> int:
+        """Return how many keys may be one of some; a few of other keys may be among them."""
+        at = self._at
         first = np.searchsorted(at, WORD - 1)  # before these there are fewer bytes than a word
         early = sum(names.may_be(self.data[:end]) for end in at[:first].tolist())
-        return early + names.count(self.words[at[first:] - (WORD - 1)])
-
-    def escaped(self) -> bool:
-        """Say whether the end of some key, or what stands before it, has an escape.
-
-        Where none has, the last bytes of each key are its last letters: those of an escape that
-        is further before are not among them.
-        """
-        at = self.ends
-        first = np.searchsorted(at, 2 * WORD - 1)
-        if first and b"\\" in self.data[: int(at[first - 1])]:
-            return True
-        return any(
-            _has_backslash(self.words[at[first:] - (behind - 1)]) for behind in (WORD, 2 * WORD)
-        )
+        return early + names.count(self.words.take(at[first:] - (WORD - 1)))
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -136,8 +117,7 @@ class Names:
         self._table = _table([_number(end) for end in self._long])
         self._tails = _table([_number(end[-_TAIL:]) for end in self._short])
         self._letters = frozenset("".join(names))
-        self.plain = self._letters <= _PLAIN and all(names)
-        """They are written as they are, or with escapes of letters alone."""
+        self._plain = self._letters <= _PLAIN and all(names)
 
     def may_be(self, data: bytes) -> bool:
         """Say whether what ends before a quote is one of the keys; the quote comes after it."""
@@ -156,7 +136,7 @@ class Names:
 
     def may_be_escaped(self, keys: BlockKeys) -> bool:
         """Say whether some letter of the keys is written as an escape, in whatever text."""
-        if not self.plain:
+        if not self._plain:
             return True
         if b"\\" not in keys.data:
             return False
@@ -165,7 +145,7 @@ class Names:
         if not starts.any():
             return False
         at = np.flatnonzero(starts)
-        codes = keys.words[at[at <= len(octets) - WORD]] >> np.uint64(16)
+        codes = keys.words.take(at[at <= len(octets) - WORD]) >> np.uint64(16)
         ascii_ones = codes[(codes & np.uint64(0xFFFF)) == _ZEROS] >> np.uint64(16)
         found = np.unique(ascii_ones & np.uint64(0xFFFF)).tolist()
         return any(_letter(code.to_bytes(2, "little")) in self._letters for code in found)
@@ -177,17 +157,6 @@ _UNICODE = ord("u")
 _ZEROS = np.uint64(int.from_bytes(b"00", "little"))
 _PLAIN = frozenset(string.ascii_letters + string.digits + "_-. :@$#")
 """What is written as it is, or as an escape of two zeros and two digits."""
-
-
-def _has_backslash(words: np.ndarray) -> bool:
-    """Say whether a byte of some words is one: what is none is not made less than zero by one."""
-    left = words ^ _BACKSLASHES
-    return bool((((left - _ONES) & ~left) & _HIGHS).any())
-
-
-_BACKSLASHES, _ONES, _HIGHS = (
-    np.array(int(octet * WORD, 16), np.uint64) for octet in ("5c", "01", "80")
-)
 
 
 def _blank(octets: np.ndarray) -> np.ndarray:

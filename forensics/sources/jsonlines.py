@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, repeat
+from itertools import repeat
 from typing import Any
 
 import polars as pl
@@ -18,11 +18,9 @@ from msgspec import Struct
 
 from forensics.schema import Kind
 from forensics.sources.blocks import Block
-from forensics.sources.jsoncut import Cut, joined
-from forensics.sources.jsonlaid import Laid
 from forensics.sources.jsonodd import OddRows
 from forensics.sources.jsonpaths import Path, tree
-from forensics.sources.jsonrows import Rows, Values, dtype_of, series
+from forensics.sources.jsonrows import Rows, Values, series
 from forensics.sources.jsontwice import Contradictions
 from forensics.sources.mixed import Mixed
 from forensics.sources.parsed import Unread
@@ -64,7 +62,7 @@ class Lines:
 class _Part:
     """As a batch, but the values are not columns yet."""
 
-    values: Mapping[str, Sequence[Any] | Cut]
+    values: Values
     lines: Sequence[int]
     offsets: Sequence[int | None] | None = None
 
@@ -96,7 +94,6 @@ class JsonColumns:
         self._kinds = {column: kinds[column] for column in paths}
         self._rows = Rows(root)
         self._odd = OddRows(root)
-        self._laid = Laid(root)
         self._contradictions = Contradictions(root)
 
     def read(self, block: Block) -> Lines:
@@ -126,16 +123,6 @@ class JsonColumns:
             return self._one_by_one(block, misfits)
         values, count = found
         return Taken(_Part(values, block.all_numbers(count)), read=count)
-
-    def at_once(self, block: Block, mixed: Mixed | None = None) -> Taken | None:
-        """Return as :meth:`take` does, without an object for any value; None where that fails."""
-        if block.reason is not None or not block.data:
-            return None
-        found = self._laid.read(block, None if mixed is None else mixed.keys)
-        if found is None:
-            return None
-        lines = block.all_numbers(len(block.starts))
-        return Taken(_Part(found, lines), read=len(lines))
 
     def together(self, taken: Sequence[Taken]) -> Lines:
         """Return what some blocks gave as columns; those without any value are left out."""
@@ -201,24 +188,12 @@ def _batch(parts: Sequence[_Part], kinds: Mapping[str, Kind]) -> Batch:
     columns: dict[str, pl.Series] = {}
     names = {name for part in parts for name in part.values}
     for name in (name for name in kinds if name in names):
-        column = _column(name, kinds[name], [p.values.get(name) for p in parts], parts)
+        column = series(name, kinds[name], _joined([p.values.get(name) for p in parts], parts))
         if column.null_count() < len(column):
             columns[name] = column
     lines = pl.Series(_joined([part.lines for part in parts], parts), dtype=pl.Int64)
     offsets = pl.Series(_joined([part.offsets for part in parts], parts), dtype=pl.Int64)
     return Batch(columns, lines, offsets)
-
-
-def _column(
-    name: str, kind: Kind, found: Sequence[Sequence[Any] | Cut | None], parts: Sequence[_Part]
-) -> pl.Series:
-    columns = []
-    for cut, group in groupby(zip(found, parts, strict=True), lambda of: isinstance(of[0], Cut)):
-        own, of = zip(*group, strict=True)
-        columns.append(
-            joined(name, dtype_of(kind), own) if cut else series(name, kind, _joined(own, of))
-        )
-    return pl.concat(columns) if len(columns) > 1 else columns[0]
 
 
 def _joined(found: Sequence[Sequence[Any] | None], parts: Sequence[_Part]) -> Sequence[Any]:

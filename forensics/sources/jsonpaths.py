@@ -60,12 +60,6 @@ def tree(paths: Mapping[str, Path], kinds: Mapping[str, Kind]) -> Tree:
     return root
 
 
-def names_of(node: Tree) -> set[str]:
-    """Return all keys of a tree, of whatever level."""
-    inner = [below for below in node.values() if not isinstance(below, Leaf)]
-    return set(node).union(*map(names_of, inner))
-
-
 @dataclass(frozen=True)
 class Asked:
     """What else is asked of the keys of a record: each with the type that its value must have.

@@ -173,14 +173,14 @@ class _Level:
 
 def _decoding(block: Block) -> Callable[[_Level], list[Struct]]:
     """Return what decodes the lines of a block, each of which has to hold one value."""
-    count = one_each(block)
+    count = _one_each(block)
     if count:
         return lambda level: level.all_rows(block.data, count)
     lines = _lines(block.data)
     return lambda level: level.rows(lines)
 
 
-def one_each(block: Block) -> int:
+def _one_each(block: Block) -> int:
     """Return how many values there are if each line holds one; 0 if some line may not.
 
     Decoding all at once takes values apart at any white space, so that two objects on one
@@ -210,11 +210,6 @@ _DTYPES: dict[Kind, type[pl.DataType]] = {
     "measure": pl.Float64,
     "flag": pl.Boolean,
 }
-
-
-def dtype_of(kind: Kind) -> type[pl.DataType]:
-    """Return of what type the raw column of a kind is."""
-    return _DTYPES.get(kind, pl.String)
 
 
 def series(column: str, kind: Kind, values: Sequence[Any]) -> pl.Series:

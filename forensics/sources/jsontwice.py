@@ -14,7 +14,7 @@ from msgspec import Raw
 
 from forensics.sources.blocks import Block
 from forensics.sources.jsonkeys import BlockKeys, Names
-from forensics.sources.jsonpaths import Leaf, Tree, names_of
+from forensics.sources.jsonpaths import Leaf, Tree
 from forensics.sources.jsonrows import Values
 from forensics.sources.twice import Spellings, Twice
 
@@ -34,7 +34,7 @@ class Contradictions:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        names = names_of(tree)
+        names = _names(tree)
         self._named = Names(names)
         self._twice = Twice(names)
         self._skipped = 0
@@ -86,6 +86,10 @@ class _Pairs(list[tuple[str, Any]]):
 
 def _inner(tree: Tree) -> dict[str, Tree]:
     return {key: node for key, node in tree.items() if not isinstance(node, Leaf)}
+
+
+def _names(tree: Tree) -> set[str]:
+    return set(tree).union(*map(_names, _inner(tree).values()))
 
 
 def _may(tree: Tree, data: bytes, twice: dict[str, list[bytes]]) -> bool:

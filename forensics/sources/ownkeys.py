@@ -19,7 +19,7 @@ from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting
 from forensics.sources.jsonrows import FAULTS
 
 _TEXTS = ("id", "name", "code", "time")
-NEVER = Annotated[int, Meta(ge=1, le=0)]
+_NEVER = Annotated[int, Meta(ge=1, le=0)]
 """No value at all, not even null: a key tells by being there."""
 
 
@@ -36,7 +36,7 @@ class OwnKeys:
             key: Literal[values] if values else Raw for key, values in must.items()
         }
         self._values = {key for key, values in must.items() if values}
-        self._never: dict[str, Any] = dict.fromkeys(sorted(never), NEVER)
+        self._never: dict[str, Any] = dict.fromkeys(sorted(never), _NEVER)
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
@@ -62,7 +62,7 @@ class OwnKeys:
         for key in self._values & tree.keys():
             node = tree[key]
             text = isinstance(node, Leaf) and node.kind in _TEXTS and (key,) in keys
-            types[key] = self._must[key] if text else NEVER
+            types[key] = self._must[key] if text else _NEVER
         return Asked(types | self._never, frozenset(self._must))
 
 

@@ -15,8 +15,8 @@ import polars as pl
 
 from forensics.incident import Incident
 from forensics.sources import records
-from forensics.sources.batches import AT_ONCE, batches
-from forensics.sources.blocks import Block, Source
+from forensics.sources.batches import batches
+from forensics.sources.blocks import READ_BYTES, Block, Source
 from forensics.sources.context import Context
 from forensics.sources.csvcolumns import read_rows
 from forensics.sources.jsonlines import JsonColumns, Path, split_lines
@@ -77,7 +77,7 @@ def known_columns(head: bytes, incident: Incident) -> set[str]:
 def read_ndjson(opened: Source, context: Context) -> Iterator[Parsed]:
     """Yield the records of NDJSON, in batches of many lines."""
     columns = _json_columns(context.incident)
-    for found in batches(mixed(opened, AT_ONCE), columns):
+    for found in batches(mixed(opened, READ_BYTES), columns):
         parsed = Parsed(read=found.read)
         parsed.unread += found.unread
         if found.blank:
