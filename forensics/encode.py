@@ -8,7 +8,7 @@ mark that turns the direction of reading, is written out as its number.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import polars as pl
 
@@ -46,20 +46,25 @@ def parquet_pieces(
     groups = frame.hstack(own).partition_by(
         own.columns, maintain_order=True, as_dict=True, include_key=False
     )
+    whole = _whole(frame.columns, declared)
     del frame, keys, own
     for key in sorted(groups):
         rows = groups.pop(key)
-        yield key, rows, _parquet(completed(rows, declared), 1)
+        yield key, rows, _parquet(rows.select(whole), 1)
 
 
 def completed(frame: pl.DataFrame, declared: Table) -> pl.DataFrame:
     """Return the rows with all columns of a table, in its order; null where they have none."""
-    nothing = [
-        pl.lit(None, dtype=dtype).alias(name)
+    return frame.select(_whole(frame.columns, declared))
+
+
+def _whole(columns: Collection[str], declared: Table) -> list[pl.Expr]:
+    """Return all columns of a table, in its order, for rows that have some of them."""
+    own = set(columns)
+    return [
+        pl.col(name) if name in own else pl.lit(None, dtype=dtype).alias(name)
         for name, dtype in declared.dtypes.items()
-        if name not in frame.columns
     ]
-    return frame.with_columns(nothing).select(*declared.dtypes)
 
 
 def _parquet(frame: pl.DataFrame, level: int) -> bytes:
