@@ -31,7 +31,7 @@ from forensics.clock import Clocks
 from forensics.columns import per_file
 from forensics.coverage import Coverage, doubted, holes, hours, quiet
 from forensics.coverage.alive import Lines
-from forensics.coverage.doubted import Logged
+from forensics.coverage.doubted import Logged, Losses
 from forensics.coverage.holes import Holes
 from forensics.coverage.sequences import NUMBERING
 from forensics.coverage.still import Away
@@ -149,10 +149,8 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
-    lost, missing = found_holes.lost, _missing(logged, reading, clocks, incident, rest)
-    if reading.sampled:  # No loss shows where only parts were read.
-        lost, missing = lost.clear(), missing.clear()
-    of_prefill = doubted.logged(capacities, lost, missing, logged, worked)
+    losses = _losses(found_holes, logged, reading, clocks, incident, rest)
+    of_prefill = doubted.logged(capacities, losses, logged, worked)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = startlines.read(reading.capacity, clocks)
     begun = starts.of_side(limited, "decode", capacities.epochs, told, folded.probed)
@@ -207,13 +205,20 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     )
 
 
-def _missing(
-    logged: pl.DataFrame, reading: Reading, clocks: Clocks, incident: Incident, rest: Rest | None
-) -> pl.DataFrame:
-    """Return what is missing that no hop proves, and when lines were written that are unread."""
+def _losses(
+    found: Holes,
+    logged: pl.DataFrame,
+    reading: Reading,
+    clocks: Clocks,
+    incident: Incident,
+    rest: Rest | None,
+) -> Losses:
+    """Return what is missing of the logs; none shows where only parts were read."""
     apart = None if rest is None else rest.counted
-    found = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
-    return pl.concat([found, unread(reading.files, reading.parts, clocks)])
+    missing = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
+    bad = unread(reading.files, reading.parts, clocks, logged)
+    losses = Losses(found.lost, missing, bad)
+    return losses.none() if reading.sampled else losses
 
 
 def _partial(files: list[FileFacts]) -> list[int]:

@@ -180,6 +180,41 @@ def test_a_start_may_be_in_a_line_that_could_not_be_read(
     assert {reasons for _, reasons in long_ones(case)} == {said}
 
 
+@pytest.mark.parametrize(
+    ("name", "held", "said"),
+    [
+        ("p1.log.1", b"\x93\xff\x00garbage\n", "start_unseen"),
+        ("p1.log.1", b"", "below_limit"),
+        ("p1.log.1", b"\x80\x04\x95\x00\x00", "below_limit"),
+        ("p2.log.1", b"\x93\xff\x00garbage\n", "below_limit"),
+        ("gateway.log", b"\x93\xff\x00garbage\n", "below_limit"),
+        ("old.log", b"\x93\xff\x00garbage\n", "below_limit"),
+    ],
+    ids=["its own", "empty", "a dump", "another's", "a client's", "nobody's, and no hour silent"],
+)
+def test_a_start_may_be_in_a_file_of_which_nothing_could_be_read(
+    tmp_path: Path, name: str, held: bytes, said: str
+) -> None:
+    """The server took no requests for some minutes: of a log that may be anybody's too few."""
+    silent = [r for r in traffic() if not pause(int(r["request_id"].split("-")[1]))]
+    begun = [row | {"effective_at": "2026-03-02T07:59:00Z"} for row in FIRST]
+    rows = [*begun, *silent, *traffic("p2")]
+    (tmp_path / "all.ndjson").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / name).write_bytes(held)
+    case = forensics.read_logs(*sorted(tmp_path.iterdir()))
+    assert {reasons for _, reasons in long_ones(case, 8)} == {"below_limit"}
+    assert {reasons for _, reasons in long_ones(case)} == {said}
+
+
+def test_of_a_log_of_nobodys_an_hour_without_records_may_hold_a_start(tmp_path: Path) -> None:
+    """Six requests an hour, none in one: that alone is no sign of a loss."""
+    quiet = never(few([*FIRST, *traffic()], 5))
+    (tmp_path / "all.ndjson").write_text("".join(json.dumps(row) + "\n" for row in quiet))
+    assert long_ones(forensics.read_logs(tmp_path)) == [("ruled_out", "below_limit")]
+    (tmp_path / "old.log").write_bytes(b"\x93\xff\x00garbage\n")
+    assert long_ones(forensics.read_logs(tmp_path)) == [("not_assessable", "start_unseen")]
+
+
 def test_of_one_server_that_no_record_names_nothing_before_the_hole_is_doubted(
     case_of: CaseOf,
 ) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from forensics import strangelogs
 from forensics.activity import HOUR
-from forensics.attribution import unknown
 from forensics.attribution.coresidency import residence
 from forensics.attribution.ranks import alike, unranked
 from forensics.attribution.silences import Silences
@@ -92,9 +92,7 @@ def lost(
     everywhere = bool(ran["node"].null_count())
     return Lost(
         _hours(requests, coverage, everywhere=everywhere),
-        frozenset(
-            [*_unread(observed, files, everywhere=everywhere), *unknown.ranks(files, observed)]
-        ),
+        frozenset(_unread(observed, files, everywhere=everywhere)),
         ran.select("first", "last", server="node"),
         sampled=sampling_rate < 1,
         silences=Silences.of(requests["received_at"]),
@@ -122,9 +120,12 @@ def _unread(
     """Yield the ranks that lines which cannot be read may be of; None stands for any.
 
     A file that names ranks is of these. Of one that names none it may be any, but for prefill's
-    log, and for a client's where decode's are not known to lack a request.
+    log, and for a client's where decode's are not known to lack a request. One of which nothing
+    was read has its name alone.
     """
-    bad = [facts.number for facts in files if facts.unread and facts.recognised]
+    held = [facts for facts in files if strangelogs.held_something(facts)]
+    yield from strangelogs.ranks((one for one in held if not one.kept), observed, "decode")
+    bad = [facts.number for facts in held if facts.kept]
     rows = ensure(observed, ["decode_node"]).filter(pl.col("file").is_in(bad))
     yield from rows["decode_node"].drop_nulls().unique().sort()
     apart = ["prefill"] if everywhere else ["prefill", "gateway"]

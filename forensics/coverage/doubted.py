@@ -32,6 +32,25 @@ SPANS: dict[str, pl.DataType] = {
 
 
 @dataclass(frozen=True)
+class Losses:
+    """What is missing of the logs.
+
+    Attributes:
+        lost: requests that other hops prove, of :class:`forensics.coverage.holes.Holes`.
+        missing: stretches, of :func:`forensics.coverage.quiet.missing`.
+        unread: lines that could not be read, of :func:`forensics.coverage.unread.unread`.
+    """
+
+    lost: pl.DataFrame
+    missing: pl.DataFrame
+    unread: pl.DataFrame
+
+    def none(self) -> Losses:
+        """Return the same without any."""
+        return Losses(self.lost.clear(), self.missing.clear(), self.unread.clear())
+
+
+@dataclass(frozen=True)
 class Logged:
     """What is known of the logs of prefill; times in microseconds.
 
@@ -63,8 +82,7 @@ class Logged:
 
 def logged(
     capacity: Capacity,
-    lost: pl.DataFrame,
-    missing: pl.DataFrame,
+    losses: Losses,
     observed: pl.DataFrame,
     worked: pl.DataFrame,
 ) -> Logged:
@@ -72,13 +90,12 @@ def logged(
 
     Args:
         capacity: as :class:`Logged` has it.
-        lost: of :class:`forensics.coverage.holes.Holes`.
-        missing: of :func:`forensics.coverage.quiet.missing`.
+        losses: what is missing of the logs of all hops.
         observed: records with ``handoff``, ``hop`` and ``received_at``.
         worked: of :func:`forensics.activity.hourly`.
     """
-    losses = _losses(lost, _untold(missing, _told(capacity)))
-    observed = ensure(observed if losses.height else observed.clear(), ["prefill_node"])
+    of_prefill = _of_prefill(losses, _told(capacity))
+    observed = ensure(observed if of_prefill.height else observed.clear(), ["prefill_node"])
     rows = observed.filter(pl.col("hop").is_in(["prefill", JOINED]))
     minute = pl.col("received_at") // MINUTE * MINUTE
     wrote = rows.select(node="prefill_node", begin=minute, end=minute + MINUTE)
@@ -88,7 +105,7 @@ def logged(
     ran = ran.select("node", begin="hour", end=pl.col("hour") + HOUR)
     ran = ran.join(wrote, on="node", how="anti")
     own = rows.group_by("handoff").agg(own=pl.col("received_at").min())
-    return Logged(capacity, losses, wrote, ran, own)
+    return Logged(capacity, of_prefill, wrote, ran, own)
 
 
 def _only(capacity: Capacity, named: pl.Series) -> pl.Expr:
@@ -97,21 +114,22 @@ def _only(capacity: Capacity, named: pl.Series) -> pl.Expr:
     return pl.lit(ranks.pop() if len(ranks) == 1 else None, dtype=pl.String)
 
 
-def _losses(lost: pl.DataFrame, missing: pl.DataFrame) -> pl.DataFrame:
+def _of_prefill(losses: Losses, told: pl.DataFrame) -> pl.DataFrame:
     """Return the losses of :class:`Logged`.
 
-    Where it is not sure whose a request is, nothing but the silence of an hour tells that it was
-    lost. In a stretch that is missing as a whole no hop proves any.
+    Where it is not sure whose a request or a log is, nothing but the silence of an hour tells that
+    it was lost. In a stretch that is missing as a whole no hop proves any.
     """
-    lost = lost.filter(pl.col("hop") == "prefill")
     least = pl.when("sure").then(START).otherwise(LONG)
+    lost = losses.lost.filter(pl.col("hop") == "prefill")
     proved = lost.select(
         "node", begin=pl.col("at") - MARGIN, end=pl.col("at") + MARGIN, least=least
     )
-    some = missing.filter(pl.col("hop").is_null() | (pl.col("hop") == "prefill"))
     begin, end = pl.col("begin") + 1, pl.col("end") - 1
-    whole = some.select("node", begin=begin, end=end, least=pl.lit(START))
-    return pl.concat([proved, whole], how="vertical_relaxed")
+    some = losses.missing.filter(pl.col("hop").is_null() | (pl.col("hop") == "prefill"))
+    whole = _untold(some, told).select("node", begin=begin, end=end, least=pl.lit(START))
+    unread = losses.unread.select("node", begin=begin, end=end, least=least)
+    return pl.concat([proved, whole, unread], how="vertical_relaxed")
 
 
 def _untold(missing: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:

@@ -21,6 +21,7 @@ _NOR_OWN = "no known format, and no profile's: all that is in told_by must be in
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 EMPTY, BLANK = "empty file", "no record: only blank lines"
+PICKLE = "pickle: never opened, it holds content and can run code"
 """Why there is nothing in a file that could be lost."""
 
 
@@ -59,7 +60,7 @@ def detect(
     # A packed pickle is no safer.
     stack = Stack(opened)
     if _is_pickle(opened.magic) or _is_pickle(opened.head()):
-        return Detected(stack, None, "pickle: never opened, it holds content and can run code")
+        return Detected(stack, None, PICKLE)
     if is_archive(opened.head()) is not None:
         return Detected(stack, None, "archive within an archive or from a pipe: unpack it first")
     if stated is not None:
