@@ -1,8 +1,8 @@
 """Triage of an evidence set against a bare scan and rivals: ``python -m benchmarks triage``.
 
 Each task runs in a process of its own; the rivals answer a part of the question only (no
-uncertain limits, no times held against those of the same hour), as one would write it by hand. DuckDB and the bare
-scan read the same files and columns.
+uncertain limits, no times held against those of the same hour), as one would write it by hand.
+DuckDB and the bare scan read the same files and columns.
 """
 
 from __future__ import annotations
