@@ -11,9 +11,10 @@ from forensics.commands.say import say
 from forensics.errors import Exit
 
 _LEFT = (
-    "left to the report: timing, writes into pages of requests nearby, losses of records, joins by "
-    "time and size, and hops whose records come more than {keep:g} s apart (--keep)"
+    "left to the report: timing, {beside}losses of records, joins by time and size, and hops whose "
+    "records come more than {keep:g} s apart (--keep)"
 )
+_BESIDE = "who ran beside a request that wrote, unless both came to rest in one look, "
 
 
 @click.command()
@@ -64,15 +65,18 @@ def watch(
     With --state a restart goes on where the last run stopped; with --out as well, each
     finding is written once, even if a run was killed.
     """
+    from forensics.direction import WRITES
     from forensics.incident import load
     from forensics.live.watch.asked import Asked
     from forensics.live.watch.loop import Places
     from forensics.live.watch.loop import watch as follow
 
+    case = load(incident)
     if not quiet:
-        say(_LEFT.format(keep=keep), err=True)
+        beside = _BESIDE if case.trigger.mechanism in WRITES else ""
+        say(_LEFT.format(keep=keep, beside=beside), err=True)
     asked = Asked(settle, keep, pause, once, fail_on)
-    counts, code = follow(logs, load(incident), Places(out, state, textfile), asked)
+    counts, code = follow(logs, case, Places(out, state, textfile), asked)
     if not quiet:
         found = ", ".join(f"{counts.tiers[tier]:,} {tier}" for tier in TIER_ORDER)
         say(f"{counts.records:,} records read, {counts.unreadable:,} unreadable: {found}", err=True)

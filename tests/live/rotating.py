@@ -36,7 +36,7 @@ class Log:
 
     def __init__(self, path: Path, draw: random.Random) -> None:
         self.path, self.draw = path, draw
-        self.dated = draw.random() < 0.3
+        self.names = draw.choice(["dated", "after", "within"])
         self.copies = draw.random() < 0.5
         self.most = 50 if self.copies else draw.choice([1, 2, 3, 50])
         self.pack = draw.choice([None, None, ".gz", ".bz2"])
@@ -107,10 +107,14 @@ class Log:
         return self.pack is not None and not self.delayed
 
     def _first(self) -> Path:
-        name = self.path.name
-        if self.dated:
-            return self.path.with_name(f"{name}-{20_260_900 + self.rotations}")
-        return self.path.with_name(f"{name}.1")
+        return self._aside(20_260_900 + self.rotations if self.names == "dated" else 1)
+
+    def _aside(self, number: int, packed: str = "") -> Path:
+        """Where it is moved to: counted or dated after its name, or counted within."""
+        if self.names == "within":
+            return self.path.with_name(f"{self.path.stem}.{number}{self.path.suffix}{packed}")
+        sign = "-" if self.names == "dated" else "."
+        return self.path.with_name(f"{self.path.name}{sign}{number}{packed}")
 
     def _make_room(self) -> None:
         if not self.packs_now and self.file_is_old():
@@ -121,9 +125,9 @@ class Log:
         beside = [
             p
             for p in self.path.parent.iterdir()
-            if p.name.startswith(self.path.name) and p != self.path
+            if p.name.startswith(f"{self.path.stem}.") and p != self.path
         ]
-        if self.dated:
+        if self.names == "dated":
             for path in sorted(beside)[: max(0, len(beside) + 1 - self.most)]:
                 self._destroy(path)
             for path in sorted(p for p in beside if p.exists())[-1:]:
@@ -134,12 +138,12 @@ class Log:
             if number + 1 > self.most:
                 self._destroy(path)
                 continue
-            moved = path.with_name(path.name.replace(f".log.{number}", f".log.{number + 1}"))
+            moved = self._aside(number + 1, path.suffix if path.suffix in PACKERS else "")
             path.rename(moved)
             self._pack(moved, late=True)
 
     def _number(self, path: Path) -> int:
-        return int(path.name.removeprefix(self.path.name + ".").split(".")[0])
+        return next(int(part) for part in path.name.split(".")[1:] if part.isdecimal())
 
     def _pack(self, path: Path, *, late: bool = False) -> None:
         if self.pack is None or path.suffix in PACKERS or late != self.delayed:
@@ -182,6 +186,9 @@ class World:
         self.named = [str(log.path) for log in self.logs]
         if self.draw.random() < 0.4:
             self.named = [str(folder / "logs")]
+        self.settle = self.draw.choice([SETTLE, SETTLE, 0.0])
+        self.moved: list[Path] = []
+        self.answered: set[str] = set()
         self.watch: Watch | None = None
         self.before: set[int] = set()
         self.unreadable = 0
@@ -205,7 +212,7 @@ class World:
     def start(self) -> None:
         self.runs += 1
         (scratch := self.folder / f"scratch-{self.runs}").mkdir()
-        asked = Asked(settle=SETTLE, keep=1e9)
+        asked = Asked(settle=self.settle, keep=1e9, stop_at="possible")
         try:
             self.watch = Watch(
                 self.named, Incident(), scratch, Output(self.out, ()), self.state, asked
@@ -234,10 +241,20 @@ class World:
                 self.before = self._not_asked_for()
             try:
                 self.watch.step(last=last)
+                self._end()
             except KilledError:
                 self.kills += 1
                 self.trace.append("killed")
                 self.over()
+
+    def _end(self) -> None:
+        """End the run where it is to be ended for what it or a killed one told."""
+        assert self.watch is not None
+        told = {one["finding_id"] for one in self.told() if one["event"] == "finding"}
+        assert self.watch.is_over == bool(told - self.answered), "each is ended for, and once"
+        if self.watch.is_over:
+            self.watch.end()
+            self.answered = told
 
     def _not_asked_for(self) -> set[int]:
         """What is older than the watch, and lies in files that were not named."""
@@ -273,6 +290,7 @@ class World:
         weights = {
             self._grow: 30, self._half: 6, self._rotate: 5, self._late: 3, self._copy: 4,
             self._empty: 0.3, self._step: 25, self._wait: 4, self._kill: 3, self._clock: 2,
+            self._aside: 2,
         }  # fmt: skip
         does = self.draw.choices(list(weights), list(weights.values()))[0]
         self.trace.append(f"{does.__name__} {log.path.name}")
@@ -292,7 +310,12 @@ class World:
             log.rotate(at_once=at_once)
 
     def _late(self, log: Log) -> None:
-        self._rotate(log, at_once=False)
+        self._rotate(log, at_once=not self.settle)
+
+    def _aside(self, _: Log) -> None:
+        """The file of findings is moved aside while a watch runs."""
+        if self.watch is not None and self.out.exists():
+            self.moved.append(self.out.rename(self.out.with_suffix(f".{len(self.moved)}")))
 
     def _copy(self, log: Log) -> None:
         for _ in range(self.draw.choice([1, 1, 2])):
@@ -344,8 +367,8 @@ class World:
         return Counter(rows.collect()["completion_tokens"].to_list())
 
     def told(self) -> list[dict[str, Any]]:
-        lines = self.out.read_text().splitlines() if self.out.exists() else []
-        return [json.loads(line) for line in lines]
+        files = [path for path in (*self.moved, self.out) if path.exists()]
+        return [json.loads(line) for path in files for line in path.read_text().splitlines()]
 
     def check(self) -> Counter[str]:
         """Hold what was read and told against the truth."""

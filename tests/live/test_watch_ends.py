@@ -1,11 +1,14 @@
 """Where a line, a generation or a run ends: nothing of what comes later is lost."""
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
 from forensics.incident import Incident
+from forensics.live import gauges
+from forensics.live.watch import loop
 from forensics.live.watch.asked import Asked
 from forensics.live.watch.told import Output
 from forensics.live.watch.watch import Watch
@@ -26,11 +29,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def start(folder: Path, *, state: bool = True) -> Watch:
+def start(folder: Path, *, state: bool = True, settle: float = SETTLE) -> Watch:
     (scratch := folder / f"scratch-{len(list(folder.iterdir()))}").mkdir()
     kept = folder / "state" if state else None
     told = Output(folder / "found", ())
-    return Watch([str(folder / "a.log")], Incident(), scratch, told, kept, Asked(settle=SETTLE))
+    return Watch([str(folder / "a.log")], Incident(), scratch, told, kept, Asked(settle=settle))
 
 
 def found(folder: Path) -> list[str]:
@@ -125,6 +128,53 @@ def test_a_name_that_counts_rotations_tells_of_a_loss(tmp_path: Path):
         watch.step(last=last)
     watch.close()
     assert events(tmp_path) == [("rotated", None), ("lost", True)]
+
+
+@pytest.mark.parametrize("name", ["a.{}.log", "a.{}.log.gz"])
+def test_a_log_is_found_under_names_that_count_before_their_end(tmp_path: Path, name: str):
+    pack = gzip.compress if name.endswith("gz") else bytes
+    log = tmp_path / "a.log"
+    log.write_text(record("r1"))
+    watch = start(tmp_path)
+    watch.step()
+    for number, text in ((2, record("r1")), (1, record("r2"))):
+        (tmp_path / name.format(number)).write_bytes(pack(text.encode()))
+    log.write_text(record("r3"))
+    for last in (False, False, True):
+        watch.step(last=last)
+    watch.close()
+    assert sorted(found(tmp_path)) == ["r1", "r2", "r3"]
+
+
+def test_without_a_time_to_settle_a_loss_is_told_too(tmp_path: Path):
+    """One file is kept aside: what was moved there between two looks was written over."""
+    log, prom = tmp_path / "a.log", tmp_path / "watch.prom"
+    log.write_text(record("r1"))
+    watch = start(tmp_path, settle=0)
+    watch.step()
+    for name in ("r2", "r3"):
+        log.replace(tmp_path / "a.log.1")
+        log.write_text(record(name))
+    for last in (False, False, True):
+        watch.step(last=last)
+    watch.close()
+    assert events(tmp_path) == [("rotated", None), ("lost", False)]
+    gauges.write(prom, loop.metrics(watch.counts))
+    assert 'forensics_watch_lost_total{certain="false"} 1\n' in prom.read_text()
+
+
+def test_bytes_that_were_seen_and_are_gone_are_counted(tmp_path: Path):
+    log, prom = tmp_path / "a.log", tmp_path / "watch.prom"
+    log.write_text(record("r1") + record("r2")[:60])
+    watch = start(tmp_path)
+    watch.step()
+    log.write_text("")
+    for last in (False, False, True):
+        watch.step(last=last)
+    watch.close()
+    gauges.write(prom, loop.metrics(watch.counts))
+    assert 'forensics_watch_lost_total{certain="true"} 1\n' in prom.read_text()
+    assert "forensics_watch_lost_bytes_total 60\n" in prom.read_text()
 
 
 def test_a_link_is_followed_to_where_its_log_is_moved_aside(tmp_path: Path):

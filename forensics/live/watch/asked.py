@@ -33,4 +33,7 @@ class Counts:
     unreadable: int = 0
     tiers: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
+    lost: Counter[bool] = field(default_factory=Counter)
+    """By whether it is certain."""
+    lost_bytes: int = 0
     last_record: float = 0.0

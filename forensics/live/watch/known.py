@@ -74,6 +74,10 @@ class Known:
         """What is kept of each, in the order in which they were told."""
         return list(self._told.values())
 
+    def is_told(self, name: str) -> bool:
+        """Say whether something was told under an id."""
+        return name in self._ids
+
     def add(self, one: Told) -> None:
         """Take one for told."""
         records = self._told[one.id].records if one.id in self._told else []

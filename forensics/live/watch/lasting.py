@@ -50,8 +50,9 @@ def state(
     progress: kept.Progress,
     pending: list[kept.Told],
     events: list[dict[str, Any]],
+    owed: dict[str, str],
 ) -> kept.State:
-    """Return what a restart needs: what is held, told, read, and about to be told."""
+    """Return what a restart needs: what is held, told, read, about to be told, and owed."""
     return kept.State(
         **vars(progress),
         capacity=kept.learnt(held.capacity, "capacity"),
@@ -62,5 +63,6 @@ def state(
         told=known.told,
         pending=pending,
         events=events,
+        owed=owed,
         boot=kept.boot(),
     )

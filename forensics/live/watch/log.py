@@ -39,8 +39,8 @@ class Log:
         self._told, self._prints, self._number, self._settle = told, prints, number, settle
         self._generations = [Generation(place, prints) for place in places]
         self._down = bool(places)
-        losses = Losses(self._generations, told, settle)
-        self._search = Search(self._generations, self._new, losses, settle)
+        self._losses = Losses(self._generations, told, settle)
+        self._search = Search(self._generations, self._new, self._losses, settle)
 
     def look(
         self,
@@ -82,7 +82,7 @@ class Log:
             chunk = generation.read(final=final)
             if chunk is not None:
                 return generation, chunk
-            if aside and final and not generation.rest:
+            if aside and final and not generation.rest and not self._losses.waits(generation):
                 generation.end()
         return None
 

@@ -13,7 +13,7 @@ from forensics.incident import Incident
 from forensics.live import gauges
 from forensics.live.watch.asked import Asked, Counts
 from forensics.live.watch.told import Output
-from forensics.live.watch.watch import Watch, reached
+from forensics.live.watch.watch import Watch
 from forensics.schema import AFFECTED_TIERS
 from forensics.scratch import scratch_folder
 
@@ -66,19 +66,22 @@ def watch(
 def _follow(seen: Watch, places: Places, asked: Asked, told: Callable[[Counts], None]) -> Exit:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     while True:
-        found = seen.step(last=asked.once)
+        seen.step(last=asked.once)
         told(seen.counts)
         if places.textfile is not None:
-            gauges.write(places.textfile, _gauges(seen.counts))
-        if reached(found, asked.stop_at):
+            gauges.write(places.textfile, metrics(seen.counts))
+        if seen.is_over:
+            seen.end()
             return Exit.LIVE_FAILED
         if asked.once:
             return Exit.COMPLETE
         time.sleep(asked.pause)
 
 
-def _gauges(counts: Counts) -> list[gauges.Metric]:
+def metrics(counts: Counts) -> list[gauges.Metric]:
+    """Return what a watch has counted, for the text file."""
     tiers = {f'{{tier="{tier}"}}': counts.tiers[tier] for tier in AFFECTED_TIERS}
+    lost = {f'{{certain="{sure}"}}': counts.lost[sure == "true"] for sure in ("true", "false")}
     return [
         gauges.Metric(
             "forensics_watch_findings_total", "counter", "Requests found since the start", tiers
@@ -94,6 +97,18 @@ def _gauges(counts: Counts) -> list[gauges.Metric]:
             "counter",
             "Records that could not be read since the start",
             {"": counts.unreadable},
+        ),
+        gauges.Metric(
+            "forensics_watch_lost_total",
+            "counter",
+            "Times that records of a log were, or may have been, lost since the start",
+            lost,
+        ),
+        gauges.Metric(
+            "forensics_watch_lost_bytes_total",
+            "counter",
+            "Bytes that were seen of logs and are certainly lost since the start",
+            {"": counts.lost_bytes},
         ),
         gauges.Metric(
             "forensics_watch_last_record_timestamp_seconds",

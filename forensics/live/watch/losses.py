@@ -61,6 +61,10 @@ class Losses:
             self._between(self._turned, look, len(coming))
             self._turned, self._adopted, self._filled = None, 0, 0
 
+    def waits(self, generation: Generation) -> bool:
+        """Say whether it is not sure yet what followed a generation: a later run has to ask."""
+        return generation is self._turned
+
     def _rests(self, look: Look, *, waiting: bool) -> None:
         now = time.monotonic()
         homeless = [g for g in self._all if g.homeless]
@@ -106,4 +110,5 @@ class Losses:
 
     def _lost(self, generation: Generation, what: str, **more: Any) -> None:
         place = {"after_bytes": generation.offset, "after_lines": generation.lines}
-        self._told("lost", generation.number, what=what, **place, **more)
+        seen = {"bytes": generation.rest} if what == "rest" and generation.rest else {}
+        self._told("lost", generation.number, what=what, **place, **seen, **more)

@@ -1,7 +1,8 @@
 """The files beside a log: which of them may be generations of it, by their names.
 
 ``LOG.1``, ``LOG.1.gz``, ``LOG-20260901``, ``LOG.2026-09-01.gz``, ``LOG.old`` and, for a log
-``NAME.EXT``, ``NAME-2026-09-01.EXT``. A name alone says that a file may be one, never that it is.
+``NAME.EXT``, ``NAME.1.EXT`` and ``NAME-2026-09-01.EXT``. A name alone says that a file may be
+one, never that it is.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _MOVED = (
     re.compile(r"(.+)[-_]\d{4}-\d\d-\d\d[\d._T:-]*"),
 )
 _DATED = re.compile(r"(.+?)[-_.]\d{4}-?\d\d-?\d\d[\d._T:-]*(\.[A-Za-z]\w*)")
+_COUNTED = re.compile(r"(.+)\.\d{1,4}(\.[A-Za-z]\w*)")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ def bases(name: str) -> tuple[str, ...]:
     if packed:
         name = packed[1]
         found.append(name)
-    dated = _DATED.fullmatch(name)
-    if dated:
-        found.append(dated[1] + dated[2])
+    within = _DATED.fullmatch(name) or _COUNTED.fullmatch(name)
+    if within:
+        found.append(within[1] + within[2])
     while moved := next(filter(None, (one.fullmatch(name) for one in _MOVED)), None):
         name = moved[1]
         found.append(name)
@@ -70,7 +72,12 @@ def bases(name: str) -> tuple[str, ...]:
 def position(base: str, name: str) -> int | None:
     """Return how many rotations ago a file was the log, where its name counts them."""
     packed = _PACKED.fullmatch(name)
-    rest = (packed[1] if packed else name)[len(base) + 1 :]
+    plain = packed[1] if packed else name
+    stem, dot, end = base.rpartition(".")
+    if plain.startswith(f"{base}."):
+        rest = plain.removeprefix(f"{base}.")
+    else:
+        rest = plain.removeprefix(f"{stem}.").removesuffix(f"{dot}{end}")
     counts = rest.isdecimal() and len(rest) < 5 and not rest.startswith("0")  # else a date
     return int(rest) if counts else None
 

@@ -55,8 +55,9 @@ class State(msgspec.Struct, frozen=True):
     """The state of a watch.
 
     ``numbers`` is the highest number of a generation so far. ``pending`` and ``events`` were
-    about to be told: whether they were, the output says. ``piped`` says that standard input
-    was read and had not ended.
+    about to be told: whether they were, the output says. ``owed`` names
+    for each tier a finding that was told, or about to be, and that no run has ended for.
+    ``piped`` says that standard input was read and had not ended.
     """
 
     logs: dict[str, list[Place]] = {}
@@ -72,6 +73,7 @@ class State(msgspec.Struct, frozen=True):
     told: list[Told] = []
     pending: list[Told] = []
     events: list[dict[str, Any]] = []
+    owed: dict[str, str] = {}
     boot: str = ""
     version: int = _VERSION
 

@@ -77,7 +77,10 @@ class Output:
     def __init__(self, path: Path | None, known: Iterable[str] = ()) -> None:
         self.path = path
         self.ids = set(known)
+        self.torn = False
+        """The last line of the file was cut short, and taken off."""
         if path is not None and path.exists():
+            self.torn = _mended(path)
             self.ids |= _ids(path)
 
     def write(self, told: list[dict[str, Any]]) -> None:
@@ -102,21 +105,24 @@ def _id(told: dict[str, Any]) -> str:
     return str(told.get("finding_id") or told.get("event_id"))
 
 
-def _ids(path: Path) -> set[str]:
-    """Return the ids of what a file holds, and take off one of them that was cut short.
-
-    A last line of somebody else's is ended, and stays.
-    """
+def _mended(path: Path) -> bool:
+    """Take off a last line that was cut short; one of somebody else's is ended, and stays."""
     data = path.read_bytes()
     whole = data.rfind(b"\n") + 1
     last = data[whole:]
-    if last and (last.startswith(_BEGIN) or _BEGIN.startswith(last)):
+    own = last != b"" and (last.startswith(_BEGIN) or _BEGIN.startswith(last))
+    if own:
         os.truncate(path, whole)
     elif last:
         with path.open("ab") as file:
             file.write(b"\n")
+    return own
+
+
+def _ids(path: Path) -> set[str]:
+    """Return the ids of what a file holds."""
     found = set()
-    for line in data[:whole].splitlines():
+    for line in path.read_bytes().splitlines():
         try:
             found.add(_id(json.loads(line)))
         except (ValueError, AttributeError):

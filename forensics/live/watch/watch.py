@@ -61,7 +61,11 @@ class Watch:
         before = kept.load(state_file)
         self._ring, broken = lasting.ring(before, rows)
         pending = [one for one in before.pending if one.id in output.ids]
-        self._known = Known([*before.told, *pending], output.ids)
+        cut = output.torn and before.told and before.told[-1].id not in output.ids
+        told = before.told[:-1] if cut else before.told
+        self._known = Known([*told, *pending], output.ids)
+        self._stop_at = asked.stop_at
+        self._owed = {tier: i for tier, i in before.owed.items() if self._known.is_told(i)}
         self.counts = Counts()
         self._events = list(before.events)
         own = [path for path in (output.path, state_file, rows, *but) if path is not None]
@@ -92,9 +96,20 @@ class Watch:
         now = time.monotonic()
         new = self._known.new(self._judge.findings(now, last=last))
         self._ring.forget(now - self._keep, now - _LONGER * self._keep, self._judge.floor())
+        self._owed = {one.tier: one.id for one in new} | self._owed
         self._save(new)
         self._tell(new)
         return [one.told for one in new]
+
+    @property
+    def is_over(self) -> bool:
+        """Say whether a finding was told that ends the watch, and that no run has ended for."""
+        return any(reached(tier, self._stop_at) for tier in self._owed)
+
+    def end(self) -> None:
+        """Take what ends the watch for answered: a later run does not end for it again."""
+        self._owed = {t: i for t, i in self._owed.items() if not reached(t, self._stop_at)}
+        self._save([])
 
     def close(self) -> None:
         """Close the files."""
@@ -104,27 +119,35 @@ class Watch:
         self._lock = None
 
     def _tell(self, new: list[Finding]) -> None:
-        """Tell what the state says is about to be told."""
-        self._output.write([*self._events, *(one.told for one in new)])
+        """Tell what the state says is about to be told, and then that it was.
+
+        A file of findings may be moved aside before the next run, which then tells nothing of it.
+        """
+        told = [*self._events, *(one.told for one in new)]
+        self._output.write(told)
         self._events = []
         for one in new:
             self._known.add(one.entry)
             self.counts.tiers[one.tier] += 1
-        if new and self._output.path is None:
+        if told:
             self._save([])
 
     def _happened(self, log: str, event: str, number: int, **more: Any) -> None:
         self.counts.events[event] += 1
+        if event == "lost":
+            self.counts.lost[bool(more["certain"])] += 1
+            self.counts.lost_bytes += int(more.get("bytes", 0))
         self._events.append(happened(event, log, number, more))
 
     def _save(self, new: list[Finding]) -> None:
         """Remember how far this came, where it came any further, and let go of what it left."""
         progress, told = self._intake.progress(), len(self._known.told)
-        now = (progress, told, len(new), len(self._events), self._ring.sizes())
+        counts = (told, len(new), len(self._events), len(self._owed))
+        now = (progress, counts, self._ring.sizes())
         if self._state is not None and now != self._saved:
             pending = [one.entry for one in new]
-            state = lasting.state(self._ring, self._known, progress, pending, self._events)
-            kept.save(self._state, state)
+            held = (self._ring, self._known, progress, pending, self._events, self._owed)
+            kept.save(self._state, lasting.state(*held))
             self._saved = now
         self._ring.sweep()
 
@@ -144,6 +167,6 @@ def _held(rows: Path) -> int:
         return os.open(rows, os.O_RDONLY)  # locks do not work here
 
 
-def reached(told: Sequence[dict[str, Any]], tier: str | None) -> bool:
-    """Say whether a finding is of a tier or a surer one."""
-    return tier is not None and any(TIERS.index(f["tier"]) <= TIERS.index(tier) for f in told)
+def reached(tier: str, stop_at: str | None) -> bool:
+    """Say whether a tier is the one asked for or a surer one."""
+    return stop_at is not None and TIERS.index(tier) <= TIERS.index(stop_at)
