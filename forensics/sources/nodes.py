@@ -41,19 +41,24 @@ Home = tuple[str, ...]
 
 def of(name: str) -> str:
     """Return the node that a path names by itself."""
-    pod = _POD.search(name)
-    if pod is not None:
-        return from_path(pod["pod"])
-    stem, folders = _parts(name)
-    return from_path(folders[-1] if _says_nothing(stem) and folders else stem)
+    return place(name)[0]
 
 
 def place(name: str) -> tuple[str, Home]:
-    """Return the node that a path names by itself, and where it lies: together one machine."""
-    folders = () if _POD.search(name) else _parts(name)[1]
+    """Return the node that a path names by itself, and where it lies: together one machine.
+
+    A folder that is named like the node lies where a file of that name does.
+    """
+    pod = _POD.search(name)
+    if pod is not None:
+        return from_path(pod["pod"]), ()
+    stem, folders = _parts(name)
+    if _says_nothing(stem) and folders:
+        stem = folders[-1]
+        folders = folders if _says_nothing(stem) else folders[:-1]
     while folders and _says_nothing(folders[-1]):
         folders = folders[:-1]
-    return of(name), folders
+    return from_path(stem), folders
 
 
 def folders(path: str) -> Home:

@@ -68,6 +68,9 @@ def test_the_pool_of_one_machine_clears_no_request_of_another(tmp_path: Path, st
         (["2026-08-28/p-0.log", "2026-08-29/p-0.log"], ["p-0", "p-0"]),
         (["p-0/2026/08/28/app.log", "p-0/2026/08/29/app.log"], ["p-0", "p-0"]),
         (["a/p-0.log", "b/p-1.log"], ["p-0", "p-1"]),
+        (["a/p-0.log", "a/p-0/sglang-request-metrics-20260828_03.log"], ["p-0", "p-0"]),
+        (["a/p-0.log", "a/p-0/traces.jsonl", "a/logs/p-0.log.1"], ["p-0"] * 3),
+        (["a/p-0.log", "b/p-0/traces.jsonl"], ["a-p-0", "b-p-0"]),
     ],
 )
 def test_folders_are_told_only_where_names_do_not_tell(
