@@ -81,7 +81,7 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
         sentence = (
             f"{count(untold, 'hour')} without a record of any log, amid hours that have some: "
         )
-        sentence += "too few records an hour to tell whether any was lost."
+        sentence += "too few records, or no other day of these hours, to tell whether any was lost."
         yield Limitation("hours_untold", sentence)
     outside = edges(analysis.coverage, analysis.incident.window_us)
     if outside.before + outside.after and not outside.busy:

@@ -68,6 +68,29 @@ def test_nights_without_traffic_that_others_have_as_well_are_none() -> None:
     assert not any(silences(minutes(closed(rng, rate, 14))) for rate in (5, 30, 120))
 
 
+def weekends(rng: np.random.Generator, rate: float, days: float) -> Times:
+    """Nothing in the nights, and nothing on the sixth day and the seventh."""
+    times = closed(rng, rate, days)
+    return times[times / DAY % 7 < 5]
+
+
+@pytest.mark.parametrize("rate", [5, 30, 120])
+@pytest.mark.parametrize(("kind", "days"), [(closed, 2), (weekends, 12)])
+def test_the_only_night_or_weekend_of_a_log_that_begins_and_ends_with_one_is_none(
+    kind: Kind, days: float, rate: float
+) -> None:
+    times = kind(np.random.default_rng(5), rate, days)
+    assert silences(minutes(times)) == []
+
+
+@pytest.mark.parametrize(("first", "last"), [(9, 46), (7, 43)])
+def test_a_night_that_is_lost_of_a_log_of_other_hours_is_one(first: float, last: float) -> None:
+    """The hours of another day, as far as the log reaches, are no closed ones."""
+    times = closed(np.random.default_rng(5), 120, 2) / 60
+    inside = times[(times >= first) & (times < last)]
+    assert len(silences(minutes(60 * inside))) == 1
+
+
 @pytest.mark.parametrize(("kind", "rate"), [(poisson, 60), (poisson, 300), (bursts, 300)])
 @pytest.mark.parametrize("begin", [130, 7 * 60 + 31, 24 * 60 + 599.5])
 def test_a_silence_is_found_wherever_it_begins(kind: Kind, begin: float, rate: float) -> None:

@@ -22,7 +22,11 @@ stretches are to be expected, whichever way they are counted:
   Epstein and Sobel, J. Am. Stat. Assoc. 48, 1953). That holds for conversations and bursts of any
   length, where cells alone take them for steady traffic.
 
-Traffic that really stopped looks the same. Where a log holds too few records around a stretch to
+A long stretch is none where the log begins at the time of day, or of the week, at which it ends,
+and ends at the one at which it begins: of those hours the log has no day that would show traffic,
+and a service that is closed then leaves just this. A loss fits so at both ends by chance alone.
+
+Other traffic that really stopped looks like a loss. Where a log holds too few records around a stretch to
 tell, it is not found; so it is where records of some requests alone were lost.
 """
 
@@ -52,6 +56,8 @@ FEW = 0.2
 TOP = 12
 """The longest gaps from which it is taken how fast longer ones get rare: so many, or more."""
 DAY, WEEK = 1440, 7
+NIGHT, EDGE = 360, 60
+"""Minutes: how long a service is closed at the least, and how far from that first and last fall."""
 _SIDED = 1.645
 """Of the normal distribution, for a bound of 95 % of a mean."""
 Minutes = npt.NDArray[np.int64]
@@ -66,7 +72,8 @@ def silences(minutes: Minutes) -> list[tuple[int, int]]:
     if len(minutes) < SHORTEST:
         return []
     begin, end = minutes[:-1] + 1, minutes[1:]
-    some = np.flatnonzero(_unlikely(minutes, begin, end)).tolist()
+    unlikely = _unlikely(minutes, begin, end) & ~_of_no_day(minutes, begin, end)
+    some = np.flatnonzero(unlikely).tolist()
     if not some:
         return []
     near, empty = _around(minutes, begin, end), end > begin
@@ -104,6 +111,15 @@ def _unlikely(minutes: Minutes, begin: Minutes, end: Minutes) -> npt.NDArray[np.
     rare = length * np.log(empty) + positions <= math.log(FALSE)
     some: npt.NDArray[np.bool_] = (length >= SHORTEST) & rare
     return some
+
+
+def _of_no_day(minutes: Minutes, begin: Minutes, end: Minutes) -> npt.NDArray[np.bool_]:
+    """Say which lie at hours of the day, or of the week, that no other one in the log has."""
+    found = np.zeros(len(begin), dtype=bool)
+    for period in (DAY, WEEK * DAY):
+        starts = np.abs(end - period - minutes[0]) <= EDGE
+        found |= starts & (np.abs(begin + period - (minutes[-1] + 1)) <= EDGE)
+    return found & (end - begin >= NIGHT)
 
 
 def _share(empty: npt.NDArray[np.int64], of: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
