@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from forensics import declared, tables
 from forensics import exposure as doc
-from forensics.coverage import hours_covered
+from forensics.coverage.covered import share
+from forensics.coverage.proved import with_proved
 from forensics.encode import csv_bytes, parquet_bytes
 from forensics.evidence.madeby import typst_version
 from forensics.evidence.seal import seal
@@ -95,11 +96,11 @@ def _tables(case: Case, exposure: doc.Exposure) -> dict[str, bytes]:
 
 
 def _covered(case: Case) -> float | None:
-    """Return the share of the window's hours that hold any record, in percent."""
-    window = case.analysis.incident.window_us
-    times = case.analysis.requests["received_at"].drop_nulls()
-    if window is None and not len(times):
+    """Return the share of the window that the logs cover, in percent."""
+    analysis = case.analysis
+    times = analysis.requests["received_at"].drop_nulls()
+    if analysis.incident.window_us is None and not len(times):
         return None
-    start, end = window or (int(times.min()), int(times.max()) + 1)  # type: ignore[arg-type]
-    seen, total = hours_covered(case.analysis.coverage, start, end)
-    return round(100 * seen / total, 2) if total else None
+    window = (int(times.min()), int(times.max()) + 1) if len(times) else (0, 0)  # type: ignore[arg-type]
+    rows = with_proved(analysis.coverage.hours, analysis.holes.lacking)
+    return share(rows, *(analysis.incident.window_us or window))

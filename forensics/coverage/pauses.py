@@ -26,8 +26,8 @@ A long stretch is none where the log begins at the time of day, or of the week, 
 and ends at the one at which it begins: of those hours the log has no day that would show traffic,
 and a service that is closed then leaves just this. A loss fits so at both ends by chance alone.
 
-Other traffic that really stopped looks like a loss. Where a log holds too few records around a stretch to
-tell, it is not found; so it is where records of some requests alone were lost.
+Other traffic that really stopped looks like a loss. Where a log holds too few records around a
+stretch to tell, it is not found; so it is where records of some requests alone were lost.
 """
 
 from __future__ import annotations
