@@ -145,15 +145,29 @@ def test_without_a_tenant_it_clears_none_of_several(judged) -> None:
         ([f"whole,foreign,{SAID}", f"whole,own,{SAID}"], "lines 2 and 3 contradict"),
         ([f"whole,maybe,{SAID}"], ":2: verdict"),
         ([f"{CANARY},own,{SAID}"], ":2: request_id"),
-        ([f"whole,own,{CANARY},lead,2026-09-12T10:00:00Z,M"], ":2: basis"),
-        ([f"whole,own,replayed,{CANARY},2026-09-12T10:00:00Z,M"], ":2: reviewer_role"),
+        ([f"whole,own,{CANARY},lead,2026-09-12T10:00:00Z,M-7"], ":2: basis"),
+        ([f"whole,own,replayed,{CANARY},2026-09-12T10:00:00Z,M-7"], ":2: reviewer_role"),
         ([f"whole,own,replayed,lead,2026-09-12T10:00:00Z,{CANARY}"], ":2: method"),
-        (["whole,own,replayed,lead,2026-09-12T10:00:00,M"], "no zone"),
-        (["whole,own,replayed,lead,,M"], "reviewed_at is empty"),
+        *(
+            ([f"whole,own,replayed,lead,2026-09-12T10:00:00Z,{text}"], ":2: method")
+            for text in (
+                *("CANARY-held-the-address-2", "CANARY/wrote:that#my.name1", "CANARY"),
+                *("CANARYheldTheAddressOf1", "CANARY-4111111111111111"),
+            )
+        ),
+        (["whole,own,replayed,canary-held-the-address,2026-09-12T10:00:00Z,M-1"], ":2: reviewer"),
+        (["whole,own,replayed,lead,2026-09-12T10:00:00,M-7"], "no zone"),
+        (["whole,own,replayed,lead,,M-7"], "reviewed_at is empty"),
         (["whole,own,replayed,lead"], "not as many cells"),
-        (["whole,own,replayed,lead,2099-01-01T00:00:00Z,M"], ":2: reviewed_at is no time up to"),
-        (["whole,own,replayed,lead,1999-01-01T00:00:00Z,M"], ":2: reviewed_at is no time up to"),
-        (["whole,own,replayed,lead,1789207200,M"], ":2: reviewed_at is a number"),
+        (
+            ["whole,own,replayed,lead,2099-01-01T00:00:00Z,M-7"],
+            ":2: reviewed_at is no time up to",
+        ),
+        (
+            ["whole,own,replayed,lead,1999-01-01T00:00:00Z,M-7"],
+            ":2: reviewed_at is no time up to",
+        ),
+        (["whole,own,replayed,lead,1789207200,M-7"], ":2: reviewed_at is a number"),
         ([f"a,own,{SAID}", f"CANARY\u202etxt,own,{SAID}"], ":3: request_id holds"),
         ([f"CANARY\u200bx,own,{SAID}"], ":2: request_id holds"),
         (["sk-proj-abcdefghijklmnopqrstuvwxyz0123456789,own," + SAID], ":2: request_id holds"),
@@ -169,6 +183,16 @@ def test_what_is_no_code_is_refused_and_not_quoted(
     assert says in str(raised.value)
     assert "CANARY" not in str(raised.value)
     assert "sk-proj" not in str(raised.value)
+
+
+@pytest.mark.parametrize("method", ["M1", "wiki/review-42#3", "SOP-2026-09-12", "ir.review:v2.1"])
+@pytest.mark.parametrize("role", ["lead", "data-protection-officer"])
+def test_a_document_and_a_role_are_named_in_few_words(
+    tmp_path: Path, method: str, role: str
+) -> None:
+    path = tmp_path / "verdicts.csv"
+    path.write_text(f"{HEAD}\nwhole,own,replayed,{role},2026-09-12T10:00:00Z,{method}\n")
+    assert [(row.method, row.reviewer_role) for row in read(path)] == [(method, role)]
 
 
 @pytest.mark.parametrize("head", [f"{HEAD},note", HEAD.replace(",method", ""), f"{HEAD},method"])

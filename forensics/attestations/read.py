@@ -74,11 +74,17 @@ def _attestation(path: Path, number: int, values: dict[str, str]) -> Attestation
     try:
         row = msgspec.convert({**values, "line": number}, Attestation, strict=False)
     except msgspec.ValidationError as error:
-        raise IncidentError(f"{path}:{number}: {_column(error)} is none that it may be") from None
+        name = _column(error)
+        form = _FORMS.get(name, "")
+        raise IncidentError(f"{path}:{number}: {name} is none that it may be{form}") from None
     _refuse_no_time_of_a_review(f"{path}:{number}", values["reviewed_at"], row.reviewed_at)
     return row
 
 
+_FORMS = {
+    "method": ": it names a document with a number, in three words at the most, such as REVIEW-7",
+    "reviewer_role": ": it is a role in three words at the most, such as incident-lead",
+}
 _WRITTEN = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _FIRST = 2000
 """Year before which nobody reviewed an answer of these engines."""

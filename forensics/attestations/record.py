@@ -7,8 +7,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-Code = Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}$")]
-Reference = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/#-]{0,63}$")]
+_FEW_WORDS = r"(?![^A-Za-z]*(?:[A-Za-z]+[^A-Za-z]+){3}[A-Za-z])(?!.*[A-Za-z]{17})(?!.*[0-9]{9})"
+"""No sentence with other signs between its words, nor run together, and no number of a person."""
+Code = Annotated[str, Meta(pattern=rf"^{_FEW_WORDS}[a-z][a-z0-9_-]{{0,31}}$")]
+Reference = Annotated[
+    str, Meta(pattern=rf"^(?=.*[0-9]){_FEW_WORDS}[A-Za-z0-9][A-Za-z0-9._:/#-]{{0,63}}$")
+]
+"""A document's own number: three words at the most, and a digit."""
 Identifier = Annotated[str, Meta(pattern=r"^[^\s\x00-\x1f\x7f]{1,128}$")]
 Basis = Literal["content-reviewed", "customer-review", "hash-compared", "replayed"]
 
