@@ -101,13 +101,12 @@ class _Begun:
     @classmethod
     def of(cls, ran: pl.DataFrame, rank: list[str]) -> _Begun:
         """Return it for requests that ran; without columns of a rank, on any."""
-        known = ran.rename({"tenant_id": "source_tenant_id"})
-        known = known.with_columns(pl.col("source_tenant_id").fill_null(""))  # null joins nobody
+        tenant = pl.col("tenant_id").fill_null("")  # null joins nobody
+        known = ran.select(*rank, "_row", "first", "last", source_tenant_id=tenant)
         key = [*rank, "source_tenant_id"]
         keys = known.select(key).unique(maintain_order=True).with_row_index("_key")
-        rows = (
-            known.join(keys, on=key).sort("first", "_row").select("_key", "_row", "first", "last")
-        )
+        rows = known.join(keys, on=key).select("_key", "_row", "first", "last")
+        rows = rows.sort("first", "_row")
         upto = pl.col("last").cum_max()
         rows = rows.with_columns(upto=upto.over("_key"), sofar=upto.shift(1).over("_key"))
         # The two latest of different requests: what does not lead now is second at the most.

@@ -125,13 +125,9 @@ def _named(stay: Stay, found: list[Found] | None) -> pl.DataFrame:
             stay.reasons.add("more_than_the_pool")
         return pl.DataFrame(schema=NAMED)
     stay.replays = len(found)
-    return _over_all(_by_request(found, stay.holds, _attempts(stay)), len(found))
-
-
-def _attempts(stay: Stay) -> pl.DataFrame:
-    """Return the first attempt of each request beside every one: they are one source."""
-    first = pl.col("_row").min().over("request_id", "tenant_id")
-    return stay.rows.select(owner="_row", first=first)
+    return _over_all(
+        _by_request(found, stay.holds, stay.rows.rename({"_row": "owner"})), len(found)
+    )
 
 
 def _by_request(found: list[Found], holds: Holds, same: pl.DataFrame) -> pl.DataFrame:

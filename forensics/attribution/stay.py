@@ -16,8 +16,8 @@ from forensics.schema import AFFECTED_TIERS
 class Stay:
     """One rank from a start to the next: what the logs say of it, and why it is not replayed.
 
-    ``rows`` are its requests, ``holds`` what they held, ``readers`` which of these read pages
-    that they had not written. ``stated`` names what the incident alone tells of engine and pool.
+    ``rows`` are its requests, from :meth:`let_go` on by their numbers alone, ``holds`` what they
+    held, ``readers`` which of these read pages that they had not written. ``stated`` names what the incident alone tells of engine and pool.
     """
 
     node: str
@@ -37,6 +37,15 @@ class Stay:
     def affected(self) -> pl.DataFrame:
         """Its rows of affected responses."""
         return self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+
+    def let_go(self) -> None:
+        """Keep of requests their number and that of the first attempt: they are one source.
+
+        Those of affected responses are kept whole.
+        """
+        _ = self.affected  # made from the rows once, and kept
+        first = pl.col("_row").min().over("request_id", "tenant_id")
+        self.rows = self.rows.select("_row", first=first)
 
     @property
     def readers(self) -> Ints:

@@ -6,9 +6,9 @@ together. Otherwise the reasons are named, and co-residency is all that is said 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from forensics import enginesettings
@@ -52,25 +52,35 @@ def collect(requests: pl.DataFrame, capacity: Capacity, probed: pl.DataFrame) ->
         hold_unsure=moments.hold_unsure(rows.columns),
         own_clock=moments.sure(rows.columns),
     )
-    rows = rows.select(*_HELD, *NEEDED).drop_nulls("decode_node")
-    affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
-    wanted = affected.select("decode_node", "since").unique().sort("decode_node", "since")
-    ranks = rows.join(wanted, on="decode_node", how="semi").partition_by(
-        "decode_node", as_dict=True
-    )
+    rows = rows.select(*_HELD, *NEEDED)
+    affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS)).drop_nulls("decode_node")
+    wanted = affected.group_by("decode_node", "since").agg(asked=pl.col("first").max())
+    wanted = wanted.sort("decode_node", "since")
     checks = holding.checks(probed)
-    found = [
-        Stay(node, since, ranks[(node,)].filter(pl.col("since") == since))
-        for node, since in wanted.iter_rows()
-    ]
     homes = epoch_nodes(wanted["decode_node"], capacity.epochs)
-    for stay, facts in zip(found, _facts(found, capacity), strict=True):
-        own = ((homes.get(stay.node), name) for name in _SETTINGS)
-        stay.stated = tuple(name for node, name in own if (node, name) in capacity.stated)
-        _describe(stay, facts)
-        holding.hold(stay, checks)
-        _astray(stay, ranks[(stay.node,)])
+    told = iter(_facts(wanted, capacity))
+    found = []
+    for node, every in _by_rank(rows, wanted["decode_node"].unique(maintain_order=True)):
+        for since in wanted.filter(pl.col("decode_node") == node)["since"]:
+            stay = Stay(node, since, every.filter(pl.col("since") == since))
+            own = ((homes.get(node), name) for name in _SETTINGS)
+            stay.stated = tuple(name for home, name in own if (home, name) in capacity.stated)
+            _describe(stay, next(told))
+            holding.hold(stay, checks)
+            _astray(stay, every)
+            stay.let_go()
+            found.append(stay)
     return found
+
+
+def _by_rank(rows: pl.DataFrame, nodes: pl.Series) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield the requests of each of some ranks; one rank's at a time are held a second time."""
+    number = "_at"
+    at = rows.select("decode_node").with_row_index(number)
+    own = at.filter(pl.col("decode_node").is_in(nodes.implode()))
+    ranks = own.partition_by("decode_node", as_dict=True, include_key=False)
+    for node in nodes:
+        yield node, rows[ranks[(node,)][number]]
 
 
 def _astray(stay: Stay, every: pl.DataFrame) -> None:
@@ -84,18 +94,10 @@ def _astray(stay: Stay, every: pl.DataFrame) -> None:
         stay.reasons.add("holds_not_logged")
 
 
-def _facts(found: list[Stay], capacity: Capacity) -> list[dict[str, Any]]:
+def _facts(wanted: pl.DataFrame, capacity: Capacity) -> list[dict[str, Any]]:
     """Return what was in force at the last read of each stay; each value null where unknown."""
-    asked = pl.DataFrame(
-        {
-            "_row": np.arange(len(found), dtype=np.uint32),
-            "decode_node": pl.Series([stay.node for stay in found], dtype=pl.String),
-            "received_at": [stay.affected["first"].max() for stay in found],
-        },
-        schema_overrides={"received_at": pl.Int64},
-    )
-    wanted = {name: name for name in _SETTINGS}
-    told = in_force(asked, capacity.epochs, "decode_node", wanted)
+    asked = wanted.select("decode_node", received_at="asked").with_row_index("_row")
+    told = in_force(asked, capacity.epochs, "decode_node", {name: name for name in _SETTINGS})
     return asked.select("_row").join(told, on="_row", how="left", maintain_order="left").to_dicts()
 
 
