@@ -14,11 +14,21 @@ EXAMPLES = tomllib.loads(DATA.read_text())
 NEEDED = {"reads", "positive", "near_reads", "near"}
 
 
-def lines(which: str) -> list:
+POSITIVE = {
+    name: [(own or example["reads"], text) for _, text, *own in example["positive"]]
+    for name, example in EXAMPLES.items()
+}
+NEAR = {
+    name: [(example["near_reads"], text) for text in example["near"]]
+    for name, example in EXAMPLES.items()
+}
+
+
+def each(found: dict[str, list]) -> list:
     return [
-        pytest.param(EXAMPLES.get(form.name, {}), line, id=f"{form.name}-{at}")
-        for form in TEXT_FORMS
-        for at, line in enumerate(EXAMPLES.get(form.name, {}).get(which, []))
+        pytest.param(*one, id=f"{name}-{at}")
+        for name, lines in found.items()
+        for at, one in enumerate(lines)
     ]
 
 
@@ -57,17 +67,17 @@ def test_no_example_is_of_a_form_that_is_not_there():
     assert set(EXAMPLES) <= {form.name for form in TEXT_FORMS}
 
 
-@pytest.mark.parametrize(("example", "line"), lines("positive"))
-def test_a_line_of_the_form(read, example, line):
+@pytest.mark.parametrize(("reads", "line"), each(POSITIVE))
+def test_a_line_of_the_form(read, reads, line):
     seen = read(f"{line}\n", "node-1.log", form="sglang")
-    assert became(seen) == sorted(example["reads"])
+    assert became(seen) == sorted(reads)
     assert_nothing_of_content(seen)
 
 
-@pytest.mark.parametrize(("example", "line"), lines("near"))
-def test_a_line_that_only_looks_like_it(read, example, line):
+@pytest.mark.parametrize(("reads", "line"), each(NEAR))
+def test_a_line_that_only_looks_like_it(read, reads, line):
     seen = read(f"{line}\n", "node-1.log", form="sglang")
-    assert became(seen) == sorted(example["near_reads"])
+    assert became(seen) == sorted(reads)
     assert_nothing_of_content(seen)
 
 

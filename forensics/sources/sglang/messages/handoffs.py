@@ -135,7 +135,7 @@ MESSAGES = (
         Form(
             "state-index-error",
             "state index length error",
-            "0.5.11-0.5.23",
+            "0.4.10-0.5.11 over nixl, 0.5.15-0.5.23 for rings and compressed states",
             "that a transfer was given up rather than cut short",
         ),
         "tate index length mismatch: ",
