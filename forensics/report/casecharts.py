@@ -8,7 +8,7 @@ from typing import Final
 from forensics.exposure import Clock, Exposure
 from forensics.report import theme
 from forensics.report.charts import Figure
-from forensics.report.text import label
+from forensics.report.text import event, label
 
 _ROW_PX: Final = 26
 SHOWN: Final = 25
@@ -26,7 +26,7 @@ def timeline(exposure: Exposure) -> Figure | None:
             "mode": "markers",
             "name": basis,
             "x": [moment.at for moment in moments if moment.basis == basis],
-            "y": [_named(moment.name) for moment in moments if moment.basis == basis],
+            "y": [label(event(moment.name)) for moment in moments if moment.basis == basis],
             "marker": {
                 "color": colour,
                 "symbol": symbol,
@@ -41,7 +41,7 @@ def timeline(exposure: Exposure) -> Figure | None:
         )
         if any(moment.basis == basis for moment in moments)
     ]
-    names = list(dict.fromkeys(_named(moment.name) for moment in moments))
+    names = list(dict.fromkeys(label(event(moment.name)) for moment in moments))
     layout = theme.layout(
         130 + _ROW_PX * len(names),
         xaxis=theme.days_axis(),
@@ -50,10 +50,6 @@ def timeline(exposure: Exposure) -> Figure | None:
         ),
     )
     return {"data": marks, "layout": layout}
-
-
-def _named(name: str) -> str:
-    return label(name.replace("_", " "))
 
 
 def triggers(exposure: Exposure) -> Figure | None:

@@ -13,6 +13,7 @@ _NONE: Final = {
     "stated": "not stated",
 }
 _TIMES: Final = ("time", "until", "checked")
+_WRITTEN: Final = {"setting": text.setting, "event": text.event}
 RIGHT: Final = ("count", "measure", "gap")
 """Kinds of columns that hold numbers."""
 
@@ -23,6 +24,8 @@ def written(kind: str, value: Any) -> str:
         return _NONE.get(kind, text.ABSENT)
     if kind in _TIMES:
         return text.utc(value)
+    if kind in _WRITTEN:
+        return _WRITTEN[kind](value)
     if kind == "settings":
         return str(text.show(value)).replace(";", "; ")
     if kind == "tier":

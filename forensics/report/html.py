@@ -156,7 +156,7 @@ def environment() -> jinja2.Environment:
     )
     env.globals["span"] = text.span
     env.globals["factor"] = f"{FACTOR:g}"
-    env.filters["utc"] = text.utc
+    env.filters |= {"utc": text.utc, "setting": text.setting, "event": text.event}
     env.filters["tier"] = theme.tier
     return env
 

@@ -215,8 +215,8 @@ _EVIDENCE_TABLES: Final = (
             Column("Time (UTC)", "at", "time"),
             _NODE,
             Column("Setting", "setting", "code"),
-            Column("Before", "before", "code"),
-            Column("After", "after", "code"),
+            Column("Before", "before", "setting"),
+            Column("After", "after", "setting"),
         ),
         file="capacity.csv",
         empty="No setting that moves a pool changed in what was read.",
@@ -225,7 +225,11 @@ _EVIDENCE_TABLES: Final = (
         "timeline",
         "Timeline; stated means taken from the incident file, found means read from the logs",
         lambda exposure: exposure.timeline,
-        (Column("Time (UTC)", "at", "time"), Column("Event", "name"), Column("Basis", "basis")),
+        (
+            Column("Time (UTC)", "at", "time"),
+            Column("Event", "name", "event"),
+            Column("Basis", "basis"),
+        ),
         empty="No event is stated or found.",
     ),
     Spec(

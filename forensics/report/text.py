@@ -38,6 +38,18 @@ def span(low: int, high: int) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
+def setting(value: str | None) -> str:
+    """Return the value of a setting; one that is a whole number as a count is written."""
+    if value is None:
+        return ABSENT
+    return number(int(value)) if re.fullmatch(r"[1-9]\d{0,17}", value, re.ASCII) else visible(value)
+
+
+def event(name: str) -> str:
+    """Return the name of an event: stated ones are keys of the incident file."""
+    return visible(name.replace("_", " "))
+
+
 def show(value: Any) -> Any:
     """Return what a template shows for a value; markup and undefined names stay as they are."""
     if isinstance(value, Markup):

@@ -14,8 +14,8 @@ import jinja2
 import msgspec
 import pytest
 
-from forensics.exposure import encode
-from forensics.report import html, render, tables
+from forensics.exposure import Change, Moment, encode
+from forensics.report import html, markdown, render, tables
 from forensics.report.wording import words
 
 BANNED = [rf"\b{re.escape(phrase)}\b" for phrase in words().banned]
@@ -293,6 +293,28 @@ def test_a_writing_fault_swaps_the_populations(incident, page):
     shared = "tenants whose requests shared an engine with one that met it, or cannot be excluded"
     assert f"214 sources {shared}." in page.words
     assert f"60 recipients {shared}; requests without a tenant id: 3." in write.words
+    counted = "the tiers count those and the requests that met the condition and wrote"
+    assert counted in write.words
+    assert counted not in page.words
+
+
+def test_settings_and_events_are_written_as_everywhere_else(incident):
+    at = incident.headline.first_affected_at
+    found = msgspec.structs.replace(
+        incident,
+        timeline=[Moment("model_off", at, "stated")],
+        changes=[
+            Change("p1", at, "pool_tokens", "681280", "1048576"),
+            Change("p1", at, "tp_size", None, "016"),
+        ],
+    )
+    page, text = Page(render(found)).words, markdown.render(found).decode()
+    for shown in (page, text):
+        assert "model off" in shown
+        assert "model_off" not in shown
+        assert "681,280" in shown
+        assert "1,048,576" in shown
+        assert "016" in shown
 
 
 def test_nothing_read_says_nothing(empty):
