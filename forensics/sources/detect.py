@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forensics.incident import Incident
-from forensics.sources import plain
+from forensics.sources import plain, printed
 from forensics.sources.archives.listing import kind as is_archive
 from forensics.sources.blocks import Block, Opened
 from forensics.sources.blocksource import OneBlock
@@ -101,7 +101,7 @@ def _behind(stack: Stack, incident: Incident, stream: str | None) -> Detected | 
 
 def tell(stack: Stack, incident: Incident) -> Detected:
     """Return what the lines behind the wrappers are."""
-    head = stack.source.head()
+    head = printed.plain(stack.source.head())
     if head.startswith(_UTF_16):
         return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
     if plain.is_result(header(head), incident):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +27,7 @@ from forensics.sources.foreign import Foreign
 from forensics.sources.layout import PART
 from forensics.sources.packing import DamagedStreamError
 from forensics.sources.parsed import Parsed, Reasons, Unread
+from forensics.sources.printed import Printed
 from forensics.spill import spill
 
 PART_ROWS = 65_536
@@ -260,7 +262,8 @@ def _read_format(
     context = replace(context, stream=found.stack.stream or "")
     source = ToDamage(found.stack.source)
     # A format that was stated is not to be doubted of single lines either.
-    apart = Apart(source, None if found.stated else format_, context.incident)
+    printed = Printed(source, partial(format_.read, context=context))
+    apart = Apart(printed, None if found.stated else format_, context.incident)
     if not found.stated:
         context = replace(context, foreign=Foreign(format_.name, context))
     for parsed in format_.read(apart, context):
@@ -271,7 +274,7 @@ def _read_format(
             sink.progress(0, others.read)
         _take(parsed, sink.facts, sink.rows, sink.reading)
         sink.progress(0, parsed.read)
-    for rest in apart.rest():
+    for rest in (printed.held_back(), *apart.rest()):
         _take(rest, sink.facts, sink.rows, sink.reading)
     if source.damage is not None:
         raise source.damage

@@ -49,7 +49,6 @@ WRAPPERS = {
     "syslog": each(lambda line: f"<14>1 {AT} h1 app 1 - - {line}"),
     "colour": each(lambda line: f"\x1b[32m{line}\x1b[0m"),
     "process": each(lambda line: f"(RayActor pid=12, ip=10.0.0.1) {line}"),
-    "process repeated": each(lambda x: f"(Worker pid=3) [repeated 3x across cluster] {x}"),
     "logfmt": each(lambda line: f"ts={AT} level=info msg={json.dumps(line)}"),
 }
 
@@ -69,7 +68,6 @@ def test_two_wrappers_hide_no_record(read, log, inner, outer):
 PROCESSES = {
     "twice": "(RayActor pid=12, ip=10.0.0.1) (RayActor pid=12, ip=10.0.0.1) ",
     "two": "(RayActor pid=12, ip=10.0.0.1) (Worker pid=3) ",
-    "repeated": "(SGLangEngine pid=3, ip=10.0.0.1) [repeated 3x across cluster] ",
     "coloured": "\x1b[36m(RayActor pid=12, ip=10.0.0.1)\x1b[0m " * 2,
 }
 

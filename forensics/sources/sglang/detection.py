@@ -6,7 +6,6 @@ import re
 
 from forensics.incident import Incident
 from forensics.sources.colours import RAW
-from forensics.sources.processes import REPEATED
 from forensics.sources.sglang.messages import MESSAGES
 
 _RECORD = re.compile(
@@ -24,7 +23,7 @@ _WORDS = tuple(
 WORDS = tuple(sorted({literal for message in MESSAGES for literal in message.literals}))
 """One of them is in each line that says something of the engine or of a request."""
 _TIME = rb"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
-_ACTOR = rb"\([^()\n]{1,80}\)[^\[(\n]{0,20}(?:" + REPEATED.encode() + rb" )?"
+_ACTOR = rb"\([^()\n]{1,80}\)[^\[(\n]{0,20}"
 _BEFORE = rb"(?:" + RAW.encode() + rb")*(?:" + _ACTOR + rb")*"
 _PREFIX = rb"^" + _BEFORE + _TIME + rb"[^\n]{0,200}?[\]:][^ \n]{0,4} "
 _LINE = re.compile(_PREFIX + rb"(?:%b)" % b"|".join(map(re.escape, _WORDS)), re.MULTILINE)

@@ -14,7 +14,6 @@ import polars as pl
 
 from forensics.sources.bytewords import SIZE, ByteLines, before, kinds, word_at
 from forensics.sources.colours import RAW
-from forensics.sources.processes import REPEATED
 
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
@@ -35,7 +34,7 @@ _CLOSED = int.from_bytes(b"] ", "little")
 _WINDOW = 128
 """Bytes in which a prefix ends; a longer one is looked for among the unusual ones."""
 _COLOUR = rf"(?:{RAW})*"
-_ACTOR = rf"(?:\([^()]{{1,80}}\){_COLOUR} {_COLOUR}(?:{REPEATED}{_COLOUR} {_COLOUR})?)*"
+_ACTOR = rf"(?:\([^()]{{1,80}}\){_COLOUR} {_COLOUR})*"
 _LOGGER = r"(?:\[[^\[\]]{0,80}\])*:?"
 _UNUSUAL = rf"^{_COLOUR}{_ACTOR}\[?{_STAMP}\]{_LOGGER} (?<body>.*)$"
 _LEVEL = rf"{_COLOUR} +{_COLOUR}[A-Z]{{4,5}}{_COLOUR} +{_COLOUR}[A-Za-z0-9_.:]{{1,120}}{_COLOUR}:"

@@ -6,7 +6,6 @@ import re
 
 from forensics.incident import Incident
 from forensics.sources.colours import RAW
-from forensics.sources.processes import REPEATED
 from forensics.sources.vllm.messages import MESSAGES
 
 WORDS = tuple(
@@ -14,8 +13,7 @@ WORDS = tuple(
 )
 """One of them is in each line that says something of the engine or of a request."""
 _COLOUR = rb"(?:" + RAW.encode() + rb")*"
-_AGAIN = rb"(?:" + REPEATED.encode() + _COLOUR + rb" +)?"
-_PROCESS = rb"(?:" + _COLOUR + rb"\([A-Za-z][^()\n]{1,140}\)" + _COLOUR + rb" +" + _AGAIN + rb")*"
+_PROCESS = rb"(?:" + _COLOUR + rb"\([A-Za-z][^()\n]{1,140}\)" + _COLOUR + rb" +)*"
 _STAMP = rb"\d\d-\d\d \d\d:\d\d:\d\d "
 _LINE = re.compile(
     rb"^(?:\S{1,80} )?"

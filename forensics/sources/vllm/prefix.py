@@ -9,12 +9,10 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.sources.colours import RAW
-from forensics.sources.processes import REPEATED
 from forensics.sources.vllm.year import MONTH_DAY, local
 from forensics.years import Span
 
 _NAMED = r"^(?:\([A-Za-z][A-Za-z0-9_.-]{0,60} [^()]{1,80}\) +)+"
-_REPEATED = rf"(\) +){REPEATED} +"
 _PROCESS = (
     r"(?:\((?<proc>[A-Za-z][A-Za-z0-9_.-]{0,60})(?: rank=[0-9]{1,4})? pid=[0-9]{1,10}"
     r"(?:, ip=[^()]{1,64})?\) +)*"
@@ -67,12 +65,9 @@ def split(lines: pl.DataFrame, node: str, span: Span | None) -> pl.DataFrame:
 
 
 def _plain(text: pl.Series) -> pl.Series:
-    """Take colours out of the lines that have any, and how often Ray saw a line."""
-    for sign, pattern, left in (("\x1b", RAW, ""), ("x across cluster] ", _REPEATED, "$1")):
-        some = text.str.contains(sign, literal=True)
-        if some.any():
-            text = text.str.replace_all(pattern, left).zip_with(some, text)
-    return text
+    """Take colours out of the lines that have any."""
+    some = text.str.contains("\x1b", literal=True)
+    return text.str.replace_all(RAW, "").zip_with(some, text) if some.any() else text
 
 
 def _without_process(text: pl.Series) -> pl.Series:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from forensics.sources.processes import PROCESS
+from forensics.sources.processes import PROCESS, REPEATED
 from forensics.sources.wrappers.inner import Inner
 
 TITLE = "process prefixes"
 _PREFIX = re.compile(rb"(?:" + PROCESS.encode() + rb")+")
+_TIMES = re.compile(REPEATED.encode())
 _OF_VLLM = re.compile(
     rb"[A-Z]{4,8} \d\d-\d\d \d\d:|\[[^\]]{19},\d{3}\] LMCache |\{(?=.*\"name\": ?\"vllm[.\"])"
 )
@@ -21,9 +22,14 @@ _OF_SGLANG = re.compile(rb"\[?\d{4}-\d\d-\d\d \d\d:")
 
 
 def parse(line: bytes) -> Inner:
-    """Return a line without its processes; as it is if it has none or needs them."""
-    rest = behind(line)
-    return Inner(line if rest is None or _OF_VLLM.match(rest) else rest)
+    """Return a line without its processes; as it is if it has none or needs them.
+
+    How often Ray saw it stays behind it, where Ray puts that now: the reader counts it.
+    """
+    found = _PREFIX.match(line)
+    if found is None or _OF_VLLM.match(line, found.end()):
+        return Inner(line)
+    return Inner(b" ".join([line[found.end() :], *_TIMES.findall(found[0])]))
 
 
 def behind(line: bytes) -> bytes | None:
