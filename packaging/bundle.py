@@ -24,13 +24,15 @@ DISTRIBUTION = "kv-exposure-forensics"
 EXTRAS = "notebooks,pdf,live"
 INSTALL = f"""\
 #!/bin/sh
-# Checks every file of the bundle, then installs from it alone into .venv.
+# Checks every file of the bundle, then installs from it alone into .venv: no setting of
+# this machine's pip lends it a package.
 set -eu
 cd "$(dirname "$0")"
 sha256sum --check --quiet --strict SHA256SUMS
 ${{PYTHON:-python3}} -m venv .venv
-.venv/bin/python -m pip install --quiet --no-index --find-links wheels \\
-    --disable-pip-version-check '{DISTRIBUTION}'"${{EXTRAS-[{EXTRAS}]}}"
+PIP_CONFIG_FILE=/dev/null .venv/bin/python -m pip --isolated install --quiet \\
+    --disable-pip-version-check --no-index --find-links wheels \\
+    '{DISTRIBUTION}'"${{EXTRAS-[{EXTRAS}]}}"
 echo "installed: $(pwd)/.venv/bin/forensics"
 """
 _INCOMPLETE = 3
@@ -62,15 +64,19 @@ def _packed(scratch: Path, extras: str) -> Path:
     folder = scratch / _name(wheels)
     folder.mkdir()
     wheels.rename(folder / "wheels")
-    shutil.copytree(ROOT / "data" / "samples", folder / "samples")
-    for name in ("docs", "notebooks"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("README.md", "LICENSE", "CHANGELOG.md"):
-        shutil.copyfile(ROOT / name, folder / name)
+    fill(folder)
     (folder / "install.sh").write_text(INSTALL, encoding="utf-8")
     (folder / "install.sh").chmod(0o755)
     (folder / "SHA256SUMS").write_text(_hashes(folder), encoding="utf-8")
     return archive(folder)
+
+
+def fill(folder: Path) -> None:
+    """Copy what the documentation speaks of, each under the path that it has there."""
+    for name in ("data/samples", "docs", "notebooks"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "CHANGELOG.md"):
+        shutil.copyfile(ROOT / name, folder / name)
 
 
 def _name(wheels: Path) -> str:
@@ -117,7 +123,7 @@ def _tried(packed: Path, elsewhere: Path, extras: str) -> None:
     folder = elsewhere / packed.name.removesuffix(".tar.gz")
     install = {"PYTHON": sys.executable, "EXTRAS": f"[{extras}]" if extras else ""}
     _run(["./install.sh"], folder, install)
-    forensics, sample = ".venv/bin/forensics", Path("samples/glm53")
+    forensics, sample = ".venv/bin/forensics", Path("data/samples/glm53")
     logs = [str(sample / "logs"), "-i", str(sample / "incident.toml")]
     _run([forensics, "report", *logs, "-o", "case"], folder, may_end_with=_INCOMPLETE)
     _run([forensics, "verify", "case"], folder)
@@ -134,8 +140,8 @@ def _run(
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment without what could lend the new one a package or an index."""
-    lent = ("PYTHONPATH", "VIRTUAL_ENV", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL")
+    """Return the environment without what could lend the new one a package."""
+    lent = ("PYTHONPATH", "VIRTUAL_ENV")
     return {name: value for name, value in os.environ.items() if name not in lent}
 
 

@@ -3,9 +3,11 @@
 import hashlib
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,44 @@ def test_nothing_is_installed_from_files_that_are_not_those_that_were_packed(
     assert not (tmp_path / ".venv").exists()
 
 
+def test_what_its_readme_points_at_is_in_it(bundle, tmp_path):
+    bundle.fill(tmp_path)
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    links = {link for link in re.findall(r"\]\(([^)#]+)[)#]", text) if "://" not in link}
+    paths = set(re.findall(r"data/samples/[\w./-]*\w", text))
+    assert links
+    assert paths
+    assert sorted(name for name in links | paths if not (tmp_path / name).exists()) == []
+
+
+@pytest.mark.long
+def test_no_setting_of_pip_lends_the_bundle_a_package(bundle, tmp_path):
+    """Told to look for packages elsewhere, pip still finds none but those of the bundle."""
+    elsewhere, home = tmp_path / "elsewhere", tmp_path / "home"
+    (tmp_path / "packed" / "wheels").mkdir(parents=True)
+    elsewhere.mkdir()
+    wheel = elsewhere / "kv_exposure_forensics-9.9-py3-none-any.whl"
+    about = "kv_exposure_forensics-9.9.dist-info"
+    with zipfile.ZipFile(wheel, "w") as lent:
+        name = "Metadata-Version: 2.1\nName: kv-exposure-forensics\nVersion: 9.9\n"
+        lent.writestr(f"{about}/METADATA", name)
+        lent.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        lent.writestr(f"{about}/RECORD", "")
+    (home / ".config" / "pip").mkdir(parents=True)
+    (home / ".config" / "pip" / "pip.conf").write_text(f"[global]\nfind-links = {elsewhere}\n")
+    (tmp_path / "packed" / "SHA256SUMS").write_text(f"{hashlib.sha256().hexdigest()}  empty\n")
+    (tmp_path / "packed" / "empty").touch()
+    (tmp_path / "packed" / "install.sh").write_text(bundle.INSTALL)
+    told = {"HOME": str(home), "PIP_FIND_LINKS": str(elsewhere), "EXTRAS": ""}
+    told["PYTHON"] = sys.executable
+    done = subprocess.run(
+        ["sh", "install.sh"], cwd=tmp_path / "packed", env=os.environ | told,
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "No matching distribution" in done.stderr
+
+
 @pytest.mark.long
 def test_the_bundle_is_tried_out_and_holds_what_it_names(tmp_path):
     done = subprocess.run(
@@ -64,4 +104,4 @@ def test_the_bundle_is_tried_out_and_holds_what_it_names(tmp_path):
         assert stated == {n: hashlib.sha256(f.read()).hexdigest() for n, f in files.items()}
     assert {"install.sh", "README.md", "docs/tutorial.md"} <= set(stated)
     assert any(name.startswith("wheels/kv_exposure_forensics-") for name in stated)
-    assert any(name.startswith("samples/glm53/logs/") for name in stated)
+    assert any(name.startswith("data/samples/glm53/logs/") for name in stated)
