@@ -68,6 +68,13 @@ def test_nights_without_traffic_that_others_have_as_well_are_none() -> None:
     assert not any(silences(minutes(closed(rng, rate, 14))) for rate in (5, 30, 120))
 
 
+def test_a_few_records_at_even_times_make_no_pause_a_hole() -> None:
+    """Five of them in forty minutes, then none for an hour and a half, then more."""
+    few = [0, 12, 21, 32, 41]
+    more = [141, 147, 149, 153, 155, 158, 181, 183, 186, 189, 191, 195, 196, 197, 203, 208, 213]
+    assert silences(np.array([*few, *more])) == []
+
+
 def weekends(rng: np.random.Generator, rate: float, days: float) -> Times:
     """Nothing in the nights, and nothing on the sixth day and the seventh."""
     times = closed(rng, rate, days)

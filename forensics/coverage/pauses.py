@@ -13,6 +13,10 @@ stretches are to be expected, whichever way they are counted:
   make no difference. Each side counts by itself, and the emptier one decides: a stretch at the
   edge of a quiet night is none. So do the same hours of the other days, and those of the same
   weekday, where the log reaches them.
+* By how few records tell how fast they came: of ``n`` in ``T`` minutes on a side the chance that
+  none follows for as long as the stretch is ``(T / (T + length)) ** (n + 1/2)``, whatever the rate
+  of a Poisson process was (its posterior under Jeffreys' prior). Five that came ten minutes apart
+  are no sign that the sixth cannot take an hour and a half.
 * By how long its other gaps are: those around it, and those of the whole log, each in terms of
   how many records lie around it. The longest ones say how fast longer ones get rare: beyond a high
   threshold the excess is near to exponential, and its mean, raised by as much as its own
@@ -142,6 +146,7 @@ def _expected(minutes: Minutes, beside: Minutes, begin: int, end: int) -> float:
     length = end - begin
     positions = (int(minutes[-1]) - int(minutes[0]) + 1) / length
     most = max(_by_gaps(beside, begin, end, reach) for reach in (1, AROUND))
+    most = max(most, positions * max(_by_count(beside, begin, end)))
     cells = CELLS
     while cells <= length:
         empty = max(
@@ -150,6 +155,16 @@ def _expected(minutes: Minutes, beside: Minutes, begin: int, end: int) -> float:
         most = max(most, positions * empty**cells)
         cells *= 2
     return most
+
+
+def _by_count(minutes: Minutes, begin: int, end: int) -> Iterator[float]:
+    """Yield how likely nothing comes for as long, by how much came on each side in how long."""
+    length = end - begin
+    for first, last in ((begin - AROUND * length, begin), (end, end + AROUND * length)):
+        inside = max(first, int(minutes[0])), min(last, int(minutes[-1]) + 1)
+        number = int(np.diff(np.searchsorted(minutes, inside))[0])
+        span = inside[1] - inside[0]
+        yield (span / (span + length)) ** (number + 0.5)
 
 
 def _around_it(minutes: Minutes, begin: int, end: int, cells: int) -> Iterator[float]:
