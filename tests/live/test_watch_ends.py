@@ -163,17 +163,6 @@ def test_without_a_time_to_settle_a_loss_is_told_too(tmp_path: Path):
     assert 'forensics_watch_lost_total{certain="false"} 1\n' in prom.read_text()
 
 
-def test_of_an_empty_log_nobody_can_tell_what_followed_it(tmp_path: Path):
-    """It is written, moved aside and removed; a new one takes its place on the disk."""
-    (log := tmp_path / "a.log").touch()
-    once(tmp_path)
-    log.write_text(record("r1"))
-    log.write_text("")
-    (tmp_path / "a.log.1").touch()
-    once(tmp_path)
-    assert events(tmp_path) == [("lost", False)]
-
-
 def test_bytes_that_were_seen_and_are_gone_are_counted(tmp_path: Path):
     log, prom = tmp_path / "a.log", tmp_path / "watch.prom"
     log.write_text(record("r1") + record("r2")[:60])

@@ -39,11 +39,12 @@ class Losses:
         self._all, self._told, self._settle = generations, told, settle
         self._homeless: dict[int, tuple[int, float]] = {}
         self._turned: Generation | None = None
-        self._looks, self._adopted = 0, 0
+        self._looks, self._adopted, self._filled = 0, 0, 0
 
-    def adopted(self, made: Generation, *, whole: bool) -> None:
+    def adopted(self, made: Generation, *, empty: bool, whole: bool) -> None:
         """Count a generation that was missed; what it is packed in may break off."""
         self._adopted += 1
+        self._filled += not empty
         if not whole:
             self._lost(made, "rest", certain=True)
 
@@ -53,12 +54,12 @@ class Losses:
         if look.turned is not None and self._turned is None:
             self._turned, self._looks = look.turned, 0
         if self._turned is None:
-            self._adopted = 0
+            self._adopted = self._filled = 0
             return
         self._looks += 1
         if look.last or self._looks >= _SURE:
             self._between(self._turned, look, len(coming))
-            self._turned, self._adopted = None, 0
+            self._turned, self._adopted, self._filled = None, 0, 0
 
     def waits(self, generation: Generation) -> bool:
         """Say whether it is not sure yet what followed a generation: a later run has to ask."""
@@ -81,9 +82,8 @@ class Losses:
         here = look.here.identity if look.here is not None else None
         if turned not in self._all:
             return
-        came = bool(self._adopted or coming)
         if here in turned.copies:
-            if came and not turned.size:  # an inode is used again, and it was empty
+            if self._filled and not turned.size:  # an inode is used again, and it was empty
                 self._lost(turned, "between", certain=False)
             return
         copies = [one for one in look.near if one.identity in turned.copies]
@@ -91,7 +91,7 @@ class Losses:
         after = len(self._all) - 1 - self._all.index(turned) + coming
         if counts and min(counts) > after:
             self._by_count(turned, look, min(counts), min(counts) - after)
-        elif not copies and came and not turned.finished:
+        elif not copies and (self._adopted or coming) and not turned.finished:
             self._lost(turned, "between", certain=False)
 
     def _by_count(self, turned: Generation, look: Look, count: int, lacking: int) -> None:

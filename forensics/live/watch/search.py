@@ -163,7 +163,7 @@ class Search:
         tail = self._all[-1] if self._all else None
         current = tail is not None and look.here is not None and look.here.identity in tail.copies
         self._all.insert(len(self._all) - (1 if current else 0), made)
-        self._losses.adopted(made, whole=reader.whole)
+        self._losses.adopted(made, empty=not reader.size, whole=reader.whole)
         return False
 
     def _skip(self, one: Beside, reader: Reader) -> bool:
