@@ -15,7 +15,7 @@ import polars as pl
 from msgspec import Struct
 
 from forensics import fields, schema
-from forensics.attribution.reasons import REASONS
+from forensics.attribution.reasons import REASONS, UNCHECKED
 from forensics.declared import COMPARED, REASON_CODES, SEEN_HOPS
 from forensics.errors import PrivacyError
 from forensics.exposure import Exposure
@@ -193,7 +193,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("SourceRank", "node"): fields.identifier,
     ("SourceRank", "since"): fields.STAMP,
     ("SourceRank", "allocator"): fields.one_of(_ALLOCATORS),
-    ("SourceRank", "reasons"): fields.one_of(REASONS.values()),
+    ("SourceRank", "reasons"): fields.one_of([*REASONS.values(), *UNCHECKED.values()]),
     ("PageOwner", "tenant_id"): fields.named,
     ("OwnedPages", "request_id"): fields.identifier,
     ("OwnedPages", "decode_node"): fields.identifier,

@@ -8,7 +8,7 @@ import polars as pl
 
 from forensics import exposure as doc
 from forensics.analysis import Analysis
-from forensics.attribution.reasons import REASONS
+from forensics.attribution.reasons import REASONS, UNCHECKED
 from forensics.attribution.stay import Stay, responses
 from forensics.direction import receives
 from forensics.exposure import stamp
@@ -42,15 +42,20 @@ def _rank(stay: Stay) -> doc.SourceRank:
         replays=stay.replays,
         hours=stay.hours,
         hours_fitting=stay.hours_fitting,
-        reasons=[REASONS[code] for code in REASONS if code in stay.reasons],
+        reasons=_why(stay),
     )
 
 
 def _result(stay: Stay) -> Literal["modelled", "modelled, unchecked", "co-residency only"]:
     if not stay.replays:
         return "co-residency only"
-    # No figure of an engine's own tells which engine it is, and how it reuses pages.
-    return "modelled" if stay.hours and not stay.stated else "modelled, unchecked"
+    return "modelled, unchecked" if stay.unchecked else "modelled"
+
+
+def _why(stay: Stay) -> list[str]:
+    """Say what kept a rank from being replayed or, where it was, the replay from being believed."""
+    texts, codes = (UNCHECKED, stay.unchecked) if stay.replays else (REASONS, stay.reasons)
+    return [text for code, text in texts.items() if code in codes]
 
 
 def _sentence(analysis: Analysis) -> str:
@@ -85,13 +90,16 @@ def _covered(analysis: Analysis) -> str:
 
 
 def _checked(modelled: list[Stay]) -> str:
-    """Say by how many figures the model was checked, and for how many ranks by none."""
+    """Say by how many figures the model was checked, and for how many ranks they confirm it not."""
     hours, fitting = (sum(getattr(s, n) for s in modelled) for n in ("hours", "hours_fitting"))
-    if not hours:
-        return "no figures of the engine's own are there to check it by"
-    said = f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
-    none = sum(not stay.hours for stay in modelled)
-    return said + (f", and none are there for {count(none, 'rank')}" if none else "")
+    said = "no figures of the engine's own are there to check it by"
+    if hours:
+        said = f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
+    none = sum(bool(stay.unchecked) for stay in modelled)
+    if not none:
+        return said
+    where = f"for {none:,} of {count(len(modelled), 'stay')} of a rank"
+    return f"{said}; {where} they do not confirm it, and whom it names there is possible at most"
 
 
 def _read(analysis: Analysis, how: Literal["semi", "anti"]) -> pl.DataFrame:

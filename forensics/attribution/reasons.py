@@ -1,6 +1,8 @@
-"""Why a decode rank is not replayed: codes and sentences."""
+"""Why a decode rank is not replayed, or its replay not confirmed: codes and sentences."""
 
 from __future__ import annotations
+
+from forensics.attribution.enough import FEWEST, POOL, SEEN
 
 REASONS = {
     "no_start": "no start of the rank is known, so its pool may have held anything",
@@ -42,3 +44,12 @@ REASONS = {
     "marker_differs": "a canary's marker came from a request that the replay does not name",
 }
 """Why a rank is not replayed, by code."""
+
+UNCHECKED = {
+    "stated": "what its replay builds on is stated by hand, and told by no log",
+    "no_figures": "no figures of the engine's own are there to check it by",
+    "few_figures": f"figures of the engine's own are of the time of fewer than {FEWEST} requests",
+    "hours_without_figures": f"less than {SEEN:.0%} of the requests are of hours with such figures",
+    "pool_unconfirmed": f"the engine's own figures do not tell its pool to {POOL:.0%}, up and down",
+}
+"""Why whom the replay of a rank names is possible at the most, by code."""

@@ -35,7 +35,8 @@ from forensics.markers import Markers
 from forensics.schema import AFFECTED_TIERS
 
 CERTAIN = 0.9
-"""From this probability on a source is ``probable``, where its response is."""
+"""From this probability on a source is ``probable``, where its response is and figures of the
+engine's own confirm the replay."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +92,18 @@ def attribute(
         _held_against(stay, one, evidence.markers, rows)
         for stay, one in zip(found, replays.replay_all(found), strict=True)
     ]
-    every = pl.concat([pl.DataFrame(schema=replays.NAMED), *named])
+    told_of = [
+        one.with_columns(confirmed=pl.lit(not stay.unchecked))
+        for stay, one in zip(found, named, strict=True)
+    ]
+    every = pl.concat([pl.DataFrame(schema={**replays.NAMED, "confirmed": pl.Boolean()}), *told_of])
     pairs = [judged.pairs]
     if not writes:
         pairs.append(tail.pairs(read))
         pairs.append(widened(read, judged.pairs, every_stay, evidence.lost))
     if reads:
-        pairs.append(_as_pairs(every, rows, {stay.node: stay.page_tokens for stay in found}))
+        pages = {stay.node: stay.page_tokens for stay in found}
+        pairs.append(_as_pairs(every, rows, pages))
     return Attribution(
         together.ordered(pairs),
         found,
@@ -178,6 +184,7 @@ def _as_pairs(
     )
     pages = (pl.col("pages") + 0.5).floor().cast(pl.Int64)
     sure = (pl.col("probability") >= CERTAIN) & pl.col("tier").is_in(AFFECTED_TIERS[:2])
+    sure &= pl.col("confirmed")
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     rows = found.with_columns(
         origin=pl.lit("decode"),

@@ -17,7 +17,9 @@ class Stay:
     """One rank from a start to the next: what the logs say of it, and why it is not replayed.
 
     ``rows`` are its requests, from :meth:`let_go` on by their numbers alone, ``holds`` what they
-    held, ``readers`` which of these read pages that they had not written. ``stated`` names what the incident alone tells of engine and pool.
+    held, ``readers`` which of these read pages that they had not written. ``stated`` names what the
+    incident alone tells of engine and pool, ``unchecked`` what keeps the engine's own figures from
+    confirming a replay.
     """
 
     node: str
@@ -27,6 +29,7 @@ class Stay:
     page_tokens: int = 0
     allocator: str | None = None
     reasons: set[str] = field(default_factory=set)
+    unchecked: set[str] = field(default_factory=set)
     holds: Holds | None = None
     hours: int = 0
     hours_fitting: int = 0

@@ -17,6 +17,7 @@ import polars as pl
 
 from forensics import schema
 from forensics.activity import HOUR
+from forensics.attribution import enough
 from forensics.attribution.holds import Holds, Ints
 from forensics.attribution.stay import Stay
 from forensics.capacity import server_of
@@ -71,7 +72,7 @@ def _most(rows: pl.DataFrame, span: pl.Expr, lasts: int) -> pl.DataFrame:
 
 
 def check(stay: Stay, told: pl.DataFrame) -> None:
-    """Count the hours in which the engine's own figures fit, and mark a stay that they do not.
+    """Count the hours in which the engine's own figures fit; note what they deny or leave open.
 
     Args:
         stay: of one rank; without holds nothing is compared.
@@ -85,8 +86,6 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
     own = told.filter((pl.col("node") == stay.node) & (pl.col("at") >= stay.since))
     own = own.filter(pl.col("at") + pl.col("lasts") <= last)
     said = _said(own, stay).drop_nulls(["low", "high"])
-    if not said.height:
-        return
     low, high = said["low"].to_numpy(), said["high"].to_numpy()
     least, most = _held(stay.holds, said["at"].to_numpy(), said["lasts"].to_numpy())
     of_pool = said["of_pool"].to_numpy()
@@ -94,6 +93,8 @@ def check(stay: Stay, told: pl.DataFrame) -> None:
     hours = pl.DataFrame({"hour": said["at"] // HOUR, "fits": fits & of_pool}).group_by("hour")
     by_hour = hours.agg(pl.col("fits").all())
     stay.hours, stay.hours_fitting = by_hour.height, int(by_hour["fits"].sum())
+    agree = fits & of_pool
+    stay.unchecked |= {*enough.lacking(stay, said.filter(agree), least[agree], most[agree])}
     for reason, agrees in (("usage_differs", fits), ("pool_differs", of_pool)):
         if (~agrees).sum() > MISFIT * len(agrees):
             stay.reasons.add(reason)
@@ -127,6 +128,7 @@ def _said(rows: pl.DataFrame, stay: Stay) -> pl.DataFrame:
     # What is left of the pool beside whole pages counts in the engine's share.
     high = (pl.col("usage") + _ROUNDING) * (stay.pool_pages + 1)
     return rows.with_columns(
+        rounding=pl.lit(_ROUNDING),
         low=pl.coalesce(pages, low),
         high=pl.coalesce(pages, high),
         of_pool=pages.is_between(low, high).fill_null(value=True),
@@ -149,4 +151,8 @@ def _held(holds: Holds, since: Ints, lasts: Ints) -> tuple[Ints, Ints]:
         np.concatenate([[0], np.cumsum(np.concatenate([pages, -pages])[order])])
         for pages in (holds.pages, holds.pages + holds.grown)
     )
-    return np.array([least[s].min() for s in spans]), np.array([most[s].max() for s in spans])
+    smallest, largest = (
+        np.array(each, dtype=np.int64)
+        for each in ([least[s].min() for s in spans], [most[s].max() for s in spans])
+    )
+    return smallest, largest

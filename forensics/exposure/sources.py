@@ -11,8 +11,9 @@ class SourceRank(Struct, frozen=True):
     """One decode rank from a start to the next that has affected responses.
 
     ``replays`` is 0 where it was not replayed, for ``reasons``; ``hours`` with figures of the
-    engine's own, ``hours_fitting`` in which the replayed occupancy agrees with them: without any,
-    nothing tells whether the replay fits.
+    engine's own, ``hours_fitting`` in which the replayed occupancy agrees with them. Of a rank that
+    is ``modelled, unchecked`` the ``reasons`` say why they do not confirm the replay: whom it names
+    there is possible at the most.
     """
 
     node: str

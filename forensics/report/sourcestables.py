@@ -23,7 +23,7 @@ SPECS: Final = (
             count("Replays", "replays"),
             count("Hours with figures of the engine", "hours"),
             count("Hours that agree", "hours_fitting"),
-            Column("Not modelled because", "reasons", "words"),
+            Column("Not modelled, or not checked, because", "reasons", "words"),
         ),
         empty="No decode rank was looked back on: the sentence above says why.",
     ),

@@ -34,6 +34,10 @@ def case_of(usual, figures, tools, tmp_path):
     return read
 
 
+CONFIRMED = {"decode-02/dp0", "decode-02/dp1"}
+"""Ranks on which figures are of the time of enough requests; the others restarted between."""
+
+
 def reasons(case) -> set[str]:
     return {code for stay in case.analysis.attribution.stays for code in stay.reasons}
 
@@ -58,8 +62,25 @@ def test_complete_records_agree_with_the_engine(case_of):
     ranks = case.exposure().attribution.ranks
     assert sum(rank.hours for rank in ranks) > 10
     assert all(rank.hours == rank.hours_fitting for rank in ranks)
-    assert all(rank.result == "modelled" and not rank.reasons for rank in ranks)
-    assert probable(case) > 200
+    assert all((rank.result == "modelled") is not bool(rank.reasons) for rank in ranks)
+    assert {rank.node for rank in ranks if rank.result == "modelled"} == CONFIRMED
+    assert {rank.result for rank in ranks} == {"modelled", "modelled, unchecked"}
+    assert probable(case) > 100
+    stays = {stay.node: stay for stay in case.analysis.attribution.stays}
+    assert all(len(stays[node].holds) > 150 for node in CONFIRMED)
+    assert (
+        "; for 4 of 6 stays of a rank they do not confirm it"
+        in case.exposure().attribution.sentence
+    )
+
+
+def test_only_whom_a_confirmed_replay_names_is_probable(case_of):
+    case = case_of()
+    confirmed = pl.col("decode_node").is_in(CONFIRMED)
+    where = case.requests.polars().select("request_id", confirmed=confirmed)
+    rows = case.sources.polars().filter(pl.col("probability") >= 0.9).join(where, on="request_id")
+    assert set(rows.filter("confirmed")["tier"]) == {"probable"}
+    assert set(rows.filter(~pl.col("confirmed"))["tier"]) == {"possible"}
 
 
 def _later(row, _):
