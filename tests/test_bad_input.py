@@ -77,7 +77,7 @@ NOT_READ = {
     "text.log": (b"dear diary\n", "no known format"),
     "binary.log": (b"\x01\0\2" * 99, "binary file of no known format"),
     "dump.pkl": (b"\x80\x05rest", "pickle: never opened, it holds content and can run code"),
-    "wide.log": (LINE.decode().encode("utf-16"), "UTF-16 text: convert it to UTF-8"),
+    "wide.log": (LINE.decode().encode("utf-16-le"), "binary file of no known format"),
     "cut.gz": (gzip.compress(LINE)[:9], "compressed data ends early"),
 }
 

@@ -21,7 +21,8 @@ import polars as pl
 from forensics.sources import returns
 from forensics.sources.archives.members import MemberStream, open_member
 from forensics.sources.files import Input
-from forensics.sources.packing import DamagedStreamError, decompress
+from forensics.sources.packing import DamagedStreamError, unpacked
+from forensics.sources.texts import as_utf_8
 
 BLOCK_BYTES = 4 << 20
 READ_BYTES = 256 << 10
@@ -32,7 +33,6 @@ LONGEST_LINE = 64 << 20
 
 TOO_LONG = f"line longer than {LONGEST_LINE >> 20} MiB"
 
-_BOM = b"\xef\xbb\xbf"
 _PARQUET = b"PAR1"
 _MAGIC_BYTES = 8
 _LINE_FEED = 10
@@ -136,7 +136,7 @@ class Opened:
         # Not peek(): on a pipe it may show fewer bytes than will come.
         self.magic = self._stream.read(_MAGIC_BYTES)
         self._on_disk = self._raw()
-        self._plain = _line_ends(_drop_bom(decompress(self.magic, self._on_disk, BLOCK_BYTES)))
+        self._plain = _line_ends(as_utf_8(unpacked(self.magic, self._on_disk, BLOCK_BYTES)))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -212,16 +212,6 @@ def _stream(source: Input) -> BinaryIO | MemberStream:
     if source.member is not None:
         return open_member(source.path, source.member)
     return source.path.open("rb")
-
-
-def _drop_bom(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    start = b""
-    for chunk in chunks:
-        start += chunk
-        if len(start) >= len(_BOM):
-            break
-    yield start.removeprefix(_BOM)
-    yield from chunks
 
 
 def _line_ends(chunks: Iterator[bytes]) -> Iterator[bytes]:

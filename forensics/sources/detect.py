@@ -18,7 +18,6 @@ from forensics.sources.wrappers.stack import Stack
 
 _HEAD_LINES = 200
 _NOR_OWN = "no known format, and no profile's: all that is in told_by must be in its records"
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 EMPTY, BLANK = "empty file", "no record: only blank lines"
 PICKLE = "pickle: never opened, it holds content and can run code"
@@ -102,8 +101,6 @@ def _behind(stack: Stack, incident: Incident, stream: str | None) -> Detected | 
 def tell(stack: Stack, incident: Incident) -> Detected:
     """Return what the lines behind the wrappers are."""
     head = printed.plain(stack.source.head())
-    if head.startswith(_UTF_16):
-        return Detected(stack, None, "UTF-16 text: convert it to UTF-8")
     if plain.is_result(header(head), incident):
         return Detected(stack, None, plain.RESULT)
     a_list = in_a_list(head)

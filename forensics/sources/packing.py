@@ -6,6 +6,7 @@ import bz2
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Protocol
 
 import zstandard
@@ -60,6 +61,48 @@ def decompress(magic: bytes, chunks: Iterator[bytes], size: int) -> Iterator[byt
             yield from _members(chunks, make, size)
             return
     yield from chunks
+
+
+_DEEPEST = 4
+"""Packings, one within another, that are taken off; so deep none is by accident."""
+
+
+def unpacked(magic: bytes, chunks: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Yield what :func:`decompress` does, also of what a second tool packed again.
+
+    Raises:
+        DamagedStreamError: as there; that it unfolds too far is judged of all packings together.
+    """
+    on_disk = _Counted(chunks)
+    inner: Iterator[bytes] = on_disk
+    depth = 0
+    while packer(magic) is not None and depth < _DEEPEST:
+        inner = decompress(magic, inner, size)
+        magic = next(inner, b"")
+        inner, depth = chain((magic,), inner), depth + 1
+    yield from inner if depth <= 1 else _no_bomb(inner, on_disk)
+
+
+def _no_bomb(chunks: Iterator[bytes], on_disk: _Counted) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        yield chunk
+        size += len(chunk)
+        if is_bomb(on_disk.taken, size):
+            raise DamagedStreamError(BOMB, size)
+
+
+class _Counted(Iterator[bytes]):
+    """Chunks, and how many bytes they had so far."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self.taken = 0
+
+    def __next__(self) -> bytes:
+        chunk = next(self._chunks)
+        self.taken += len(chunk)
+        return chunk
 
 
 def _members(

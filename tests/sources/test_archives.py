@@ -424,3 +424,11 @@ def test_a_size_beyond_octal_is_understood():
     assert opened.next().size == 1 << 40
     assert opened.next() is None
     assert stream.skipped == 1 << 40
+
+
+def test_a_bomb_within_a_bomb_is_given_up_by_what_lies_on_disk(read, monkeypatch):
+    monkeypatch.setattr(packing, "FREE", 1 << 20)
+    # Neither packing unfolds too far by itself.
+    line = b'{"request_id": "a", "tenant_id": "t"}\n'
+    seen = read(gzip.compress(gzip.compress(line * (1 << 18))), "x.log.gz")
+    assert seen.reasons == {packing.BOMB: 1}

@@ -377,11 +377,7 @@ KINDS = {
     "binary": (bytes(range(256)) * 9, "binary file of no known format"),
     "zlib": (zlib.compress(bytes(99)), "binary file of no known format"),
     "pickle": (b"\x80\x04\x95\x00", "pickle: never opened, it holds content and can run code"),
-    "utf-16 le": (TEN.decode().encode("utf-16"), "UTF-16 text: convert it to UTF-8"),
-    "utf-16 be": (
-        b"\xfe\xff" + TEN.decode().encode("utf-16-be"),
-        "UTF-16 text: convert it to UTF-8",
-    ),
+    "utf-16 without a mark": (TEN.decode().encode("utf-16-le"), "binary file of no known format"),
     "chat": (
         b'{"model": "m", "messages": [{"role": "user", "content": "secret"}]}\n',
         "no known format",
@@ -402,6 +398,39 @@ def test_what_a_file_is_instead(read, kind):
     assert seen.facts.kept == 0
     assert seen.reasons == {reason: 1}
     assert seen.facts.format is None
+
+
+@pytest.mark.parametrize(
+    "wide", ["utf-8-sig", "utf-16", "utf-32", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_text_with_a_mark_is_read_in_any_encoding(read, wide, pack, ends):
+    alone, text = read(TEN, "a.ndjson"), TEN.decode().replace("\n", ends)
+    marked = text if wide in ("utf-8-sig", "utf-16", "utf-32") else "\ufeff" + text
+    seen = read(pack(marked.encode(wide)), "b.ndjson")
+    assert seen.facts.kept == 10
+    assert not seen.facts.unread
+    assert seen.rows.drop("file", "source_node").equals(alone.rows.drop("file", "source_node"))
+
+
+def test_text_of_which_a_character_is_cut_off_loses_its_last_line_alone(read):
+    seen = read(TEN.decode().encode("utf-16")[:-5], "b.ndjson")
+    assert seen.facts.kept == 9
+    assert len(seen.facts.unread) == 1
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_what_was_packed_again_is_unpacked_again(read, times):
+    packed = TEN
+    for pack in (gzip.compress, zstandard.compress, lzma.compress)[:times]:
+        packed = pack(packed)
+    assert read(packed, "b.ndjson.gz").facts.kept == 10
+
+
+def test_what_was_packed_again_and_breaks_off_says_so(read):
+    seen = read(gzip.compress(gzip.compress(TEN)[:-9]), "b.ndjson.gz")
+    assert seen.reasons == {"compressed data ends early": 1}
 
 
 def test_a_format_is_found_behind_pages_of_other_output(read):
