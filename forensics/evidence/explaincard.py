@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from forensics.evidence.explain import Explanation, Value
 from forensics.evidence.explaintenant import TenantExplanation
@@ -14,7 +15,16 @@ from forensics.shown import shown
 from forensics.wording import count
 
 _LEFT = "text-align:left;vertical-align:top;white-space:normal"
-_BOX = f"border:1px solid {theme.GRID};border-radius:4px;padding:8px 12px;margin:4px 0"
+_BOX = (
+    f"border:1px solid {theme.GRID};border-radius:4px;padding:8px 12px;margin:4px 0;"
+    # What is wider than the page moves inside its frame.
+    "overflow-x:auto"
+)
+_STAMP: Final = re.compile(r"\b(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d\.\d{6})Z")
+"""A time as a report writes it."""
+_WHOLE: Final = "<span style='white-space:nowrap'>"
+_SPOKEN: Final = rf"{_WHOLE}\1</span> {_WHOLE}\2 UTC</span>"
+"""A time as tables show it; a line ends between its day and its hour, and nowhere else."""
 
 
 def request_card(found: Explanation) -> str:
@@ -62,7 +72,7 @@ def _shown(value: Any) -> str:
 
 
 def _safe(text: str) -> str:
-    return html.escape(shown(text))
+    return _STAMP.sub(_SPOKEN, html.escape(shown(text)))
 
 
 def _boxed(title: str, body: str) -> str:
@@ -114,7 +124,7 @@ def _value(value: Value) -> str:
         for item in value.seen
     )
     plain = _cell(value.column, "th") + _cell(judged) + _cell(value.why)
-    return f"{plain}<td style='{_LEFT};min-width:24em'>{seen}</td>"
+    return f"{plain}<td style='{_LEFT};min-width:18em;overflow-wrap:anywhere'>{seen}</td>"
 
 
 def _place(file: str) -> str:

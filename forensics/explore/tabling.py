@@ -88,7 +88,7 @@ class Shown:
         codes = [names.index(name) for name in _CODES if (most.get(name) or 0) > _NARROW]
         prose = [names.index(name) for name in names if name in long - set(_CODES)]
         kinds = (("forensics-codes", codes), ("forensics-prose", prose))
-        every = {"targets": "_all", "className": "dt-left"}
+        every = {"targets": "_all", "className": "dt-left", "defaultContent": "–"}
         set_apart = [{"targets": at, "className": f"dt-left {name}"} for name, at in kinds if at]
         return [*set_apart, every]
 
@@ -177,5 +177,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "; ".join(map(_cell, value))
     if isinstance(value, dict):
-        return "; ".join(f"{visible(str(key))}: {_cell(value[key])}" for key in value)
+        # Rows of one column share their keys: what only other rows have is no part of this one.
+        told = {visible(str(key)): _cell(held) for key, held in value.items() if held is not None}
+        return "; ".join(f"{key}: {text}" for key, text in told.items()) or "–"
     return visible(str(value))

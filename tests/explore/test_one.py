@@ -1,5 +1,7 @@
 """From a tenant to its requests, to one request over its hops; nothing of a name is markup."""
 
+import re
+
 import pytest
 
 from forensics import explore
@@ -29,6 +31,14 @@ def test_the_card_says_what_decided_and_where_each_value_was_read(case):
     assert "<img" not in card
     assert "⟨U+202E⟩" in card
     assert "\u202e" not in card
+
+
+def test_times_of_a_card_are_told_in_utc_as_those_of_tables_are(case):
+    request, tenant = explore.request(case, "r-1").explained, explore.tenant(case, "tenant-b")
+    for made in (request._repr_html_(), tenant._repr_html_().split("2 of 2 rows")[0]):
+        text = re.sub(r"<[^>]*>", "", made)
+        assert re.search(r"2026-08-2\d 10:00:00\.000100 UTC", text)
+        assert re.findall(r"\dT\d\d:|\dZ\b", text) == []
 
 
 def test_a_tenant_has_its_own_requests_alone(case):

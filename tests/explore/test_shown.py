@@ -69,6 +69,11 @@ def test_times_are_utc_and_lists_are_joined():
     ]
 
 
+def test_a_cell_of_named_values_holds_its_own_alone():
+    rows = [{"unread": {"cut": 2, "odd": 0}}, {"unread": {"binary": 1}}, {"unread": {}}]
+    assert explore.table(rows).frame["unread"].to_list() == ["cut: 2; odd: 0", "binary: 1", "–"]
+
+
 def test_times_of_the_document_are_shown_as_those_of_frames():
     stamps = ["2026-08-27T05:01:02.000000Z", None, "2026-08-27T05:01:02.000000Z, or later"]
     rows = [{"at": at, "exact": at and at.replace(".000000", ".000400")} for at in stamps]
