@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from forensics import (
     blockrate,
     calibration,
     capacity,
+    claimants,
     judging,
     markers,
     skew,
@@ -70,6 +72,10 @@ class Analysis:
     requests: pl.DataFrame
     observations: pl.DataFrame
     unpaired: int
+    hidden: int
+    """Of the unpaired gateway records those that are no rows; see :mod:`forensics.claimants`."""
+    unsettled: pl.DataFrame
+    """What may be one another's; see :mod:`forensics.joins.unsettled`."""
     stood_for: int
     """Records of prefill that a gateway's stands for; see :mod:`forensics.joins.beside`."""
     orphans: pl.Series
@@ -142,11 +148,13 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
-    logged = pl.concat([folded.observations, folded.aside], how="diagonal_relaxed")
+    doubles = folded.unsettled.filter(pl.col("aside") > 0)
+    once = folded.observations.join(doubles, on="handoff", how="anti")
+    logged = pl.concat([once, folded.aside], how="diagonal_relaxed")
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
-    partial = _partial(reading.files)
-    found_holes = holes.find(folded.frame, logged, folded.within, lines, partial)
+    rows = folded.frame.join(doubles, on="handoff", how="anti")
+    found_holes = holes.find(rows, logged, folded.within, lines, _partial(reading.files))
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
     losses = _losses(found_holes, logged, reading, clocks, incident, rest)
@@ -165,7 +173,12 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     attested = attestations.match(incident.attestations, scored, folded.observations)
     ready = holes.attach(traces.attach(scored, traced), found_holes)
     ready = attestations.attach(ready, attested)
-    judged = judging.judge(ready, incident, found.handoffs)
+    claimed = claimants.told(
+        ready,
+        folded.unsettled,
+        folded.unpaired,
+        partial(judging.judge, incident=incident, marked=found.handoffs),
+    )
     behind = Behind(
         logged=logged,
         worked=worked,
@@ -177,7 +190,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         begun=begun,
         earlier=earlier,
         found=found,
-        judged=judged,
+        judged=claimed.judged,
         apart=None if rest is None else rest.counted,
     )
     return Analysis(
@@ -188,9 +201,11 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         clocks=clocks,
         assumed_nodes=_assumed(folded.assumed, capacities.epochs, traced.lines),
         capacity=capacities,
-        requests=judged,
-        observations=_behind(folded, judged),
+        requests=claimed.judged,
+        observations=_behind(folded, claimed.judged),
         unpaired=folded.unpaired,
+        hidden=claimed.hidden,
+        unsettled=folded.unsettled,
         stood_for=folded.stood_for,
         orphans=folded.orphans,
         clock_pairs=clock_pairs,
@@ -198,7 +213,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         traces=traced,
         timing=times,
         holes=found_holes,
-        ready=ready,
+        ready=claimed.ready,
         attested=attested,
         prefill_logs=of_prefill,
         _beyond=Beyond(behind, incident),

@@ -80,7 +80,8 @@ class Requests:
     returns those of some hand-offs with all. ``assumed`` are the nodes whose zone was a guess,
     ``unsure`` hand-offs of :func:`forensics.attribution.hopclocks.unsure`. ``unpaired`` counts
     gateway records that an engine's own record may already stand for, ``stood_for`` prefill's that
-    a gateway's stands for; ``aside`` are both. ``within`` are keys of hand-offs that prefill alone
+    a gateway's stands for; ``aside`` are both. ``unsettled`` is of
+    :mod:`forensics.joins.unsettled`. ``within`` are keys of hand-offs that prefill alone
     logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
     ``probed`` are handed on. ``orphans`` are times of late releases under rooms that no other
     record names; ``clock_pairs`` says how far the nodes' clocks are apart.
@@ -91,6 +92,7 @@ class Requests:
     unpaired: int
     stood_for: int
     aside: pl.DataFrame
+    unsettled: pl.DataFrame
     within: pl.Series
     doubled: pl.DataFrame
     probes: dict[int, int]

@@ -174,12 +174,14 @@ def _judged(
 def _doubted() -> list[pl.Expr]:
     """Figures of a gateway clear nobody where its format is unverified, or logs have a hole.
 
+    A record that may be of an engine's request which cannot be judged is not cleared by its length.
     Where the gateway's record was lost, an engine that sent nothing does not say who else did.
     """
     doubt, stopped = flag("unverified_format"), flag("not_delivered")
     unsure = doubt | pl.col("in_a_gateway_hole")
+    open_ = doubt | flag("fits_unjudged")
     kept = {
-        "below_limit": flag("below_limit") & ~doubt & ~flag("log_gap") & ~NOT_BY_COUNTS,
+        "below_limit": flag("below_limit") & ~open_ & ~flag("log_gap") & ~NOT_BY_COUNTS,
         "not_delivered": stopped & ~unsure,
         "delivery_unknown": flag("delivery_unknown") | (stopped & unsure),
     }

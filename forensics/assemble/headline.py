@@ -12,6 +12,7 @@ from forensics.analysis import Analysis
 from forensics.assemble.bounds import further
 from forensics.bounds.arithmetic import COUNTED, arithmetic
 from forensics.bounds.rates import rates
+from forensics.bounds.twice import Twice, twice
 from forensics.coverage.counters import short
 from forensics.exposure import stamp
 from forensics.incomplete import LINES, UNEXPLAINED, by_length, incomplete, short_of
@@ -42,9 +43,12 @@ def headline(
     told = [t for t in found_recipients if t.tier in AFFECTED_TIERS]
     unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
     lacking = incomplete(analysis)
+    lost = pl.concat([analysis.holes.lacking, analysis.holes.untold])
+    counted_twice = twice(got, analysis.unsettled, lost)
     times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return doc.Headline(
         sentence=sentence(among, told, rows.height)
+        + _listed_twice(counted_twice)
         + _written(rows, mechanism)
         + reservation(lacking),
         direction=direction.sentence(mechanism),
@@ -63,6 +67,7 @@ def headline(
             _unseen(analysis, read),
             analysis.incident.logs.sampling_rate,
             by_length(analysis),
+            counted_twice,
         ),
         incomplete=lacking,
         further_bounds=further(analysis, among, complete=not lacking),
@@ -94,7 +99,7 @@ def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
         ),
         "requests below the limit that logs of engines lack": short_of(analysis),
         COUNTED: short(analysis.counted),
-        "gateway records that pair with no engine record": analysis.unpaired,
+        "gateway records that pair with no engine record": analysis.hidden,
         "prefill records that a gateway's may stand for": analysis.stood_for,
         "canary hits in requests that no log holds": analysis.markers.unlogged,
         "attested answers of requests that no log holds": sum(
@@ -118,6 +123,16 @@ def sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
         to = to if named else "to requests without a tenant"
     found, among = count(affected, "affected response"), count(total, "request")
     return f"{found} ({', '.join(parts)}) {to}, among {among}."
+
+
+def _listed_twice(counted: Twice) -> str:
+    """Say how many may be listed under the id of a gateway and under an engine's."""
+    if not counted.listed:
+        return ""
+    return (
+        f" {counted.listed:,} of them may be others of them seen again: a gateway and engines "
+        "logged them under ids that do not tell."
+    )
 
 
 def _written(rows: pl.DataFrame, mechanism: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forensics.bounds.twice import Twice
 from forensics.exposure import Bound
 
 METHOD = "arithmetic"
@@ -9,7 +10,11 @@ COUNTED = "requests that servers counted and their logs lack"
 
 
 def arithmetic(
-    counts: dict[str, int], unseen: dict[str, int], sampling_rate: float, by_length: int = 0
+    counts: dict[str, int],
+    unseen: dict[str, int],
+    sampling_rate: float,
+    by_length: int = 0,
+    twice: Twice = Twice(),  # noqa: B008 -- frozen
 ) -> Bound:
     """Return the lowest and highest number of affected responses among the requests seen.
 
@@ -18,14 +23,16 @@ def arithmetic(
         unseen: kinds of records that could each be one more affected response, and how many.
         sampling_rate: share of requests that was logged at all.
         by_length: requests that the limit alone rules out: no record of prefill counts anything.
+        twice: of how many a gateway's record and an engine's may both be counted.
     """
-    low = counts.get("confirmed", 0) + counts.get("probable", 0)
+    certain = counts.get("confirmed", 0) + counts.get("probable", 0)
+    low = certain - twice.certain
     more = {
         "possible": counts.get("possible", 0),
         "not assessable": counts.get("not_assessable", 0),
         **unseen,
     }
-    high = low + sum(more.values())
+    high = certain + sum(more.values()) - twice.counted
     parts = ", ".join(f"{n:,} {name}" for name, n in more.items() if n)
     if parts:
         found = (
@@ -35,9 +42,9 @@ def arithmetic(
     else:
         found = f"{low:,} responses at the least and at the most: no record read is undecided."
     sentence = (
-        f"{found} Arithmetic bound over the records that were given; it assumes that each "
-        "unreadable record is one request at most, and says nothing of requests that no record "
-        "is left of."
+        f"{found}{_less(twice)} Arithmetic bound over the records that were given; it assumes that "
+        "each unreadable record is one request at most, and says nothing of requests that no "
+        "record is left of."
     )
     if unseen.get(COUNTED):
         sentence += (
@@ -55,3 +62,15 @@ def arithmetic(
             "sampled requests only; the total is larger."
         )
     return Bound(low=low, high=high, method=METHOD, sentence=sentence)
+
+
+def _less(twice: Twice) -> str:
+    """Say by how much the ends are below what was counted, and why."""
+    ends = (("least", twice.certain), ("most", twice.counted))
+    parts = [f"{number:,} fewer at the {end}" for end, number in ends if number]
+    if not parts:
+        return ""
+    return (
+        f" That is {' and '.join(parts)} than are listed: a gateway's record and an engine's of "
+        "one size and time may be of one request, and their ids do not tell."
+    )

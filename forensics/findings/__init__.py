@@ -11,6 +11,7 @@ from forensics.findings.co_resident import BESIDE_UNJUDGED, CO_RESIDENT, UNDELIV
 from forensics.findings.count_mismatch import COUNT_MISMATCH
 from forensics.findings.delivery_unknown import DELIVERY_UNKNOWN
 from forensics.findings.expired_transfer import EXPIRED_RELEASE, EXPIRED_TRANSFER
+from forensics.findings.fits_affected import FITS_AFFECTED, FITS_UNJUDGED
 from forensics.findings.foreign_marker import FOREIGN_MARKER
 from forensics.findings.full_transfer import FULL_TRANSFER
 from forensics.findings.handoff_failed import FAILED_BUT_SERVED, HANDOFF_FAILED
@@ -57,6 +58,8 @@ FINDINGS: tuple[Finding, ...] = (
     EXPIRED_TRANSFER,
     FAILED_BUT_SERVED,
     FOREIGN_MARKER,
+    FITS_AFFECTED,
+    FITS_UNJUDGED,
     FULL_TRANSFER,
     HANDOFF_FAILED,
     HOPS_DISAGREE,

@@ -36,7 +36,7 @@ Weight = Literal[
 ``clears``
     the hand-off was complete, or there was none
 ``traced``
-    a line that names no request fits this one: direct evidence, joined by inference only
+    evidence that names no request, or no tenant, fits this one: joined by inference only
 ``beside``
     under a fault that writes: it held pages where others wrote, or wrote and was not answered
 ``limit``
@@ -101,8 +101,10 @@ SLOT_POOL = (
 
 ATTACHED = (
     "delivery_disputed",
+    "fits_affected",
     "fits_state_mismatch",
     "fits_truncated",
+    "fits_unjudged",
     "handoff_failed",
     "in_a_gateway_hole",
     "in_a_hole",

@@ -16,7 +16,7 @@ import polars as pl
 from forensics import joins
 from forensics.folding.held import CALL, KINDS, NUMBERED, OWN, Held, numbered
 from forensics.folding.linked import Linked
-from forensics.joins import Around
+from forensics.joins import Around, unsettled
 from forensics.spill import spill
 
 
@@ -25,9 +25,9 @@ class Opened:
     """What was settled together.
 
     Of ``kinds`` all hand-offs are, of others those of ``apart``, by key. ``held`` has the records
-    as they are then, ``aside`` and ``beside`` are of :class:`forensics.joins.Paired`, ``left`` of
-    :func:`forensics.joins.remnants`, of all hand-offs. ``earlier`` says that some record speaks
-    for several hand-offs.
+    as they are then, ``aside``, ``beside`` and ``unsettled`` are of
+    :class:`forensics.joins.Paired`, ``left`` of :func:`forensics.joins.remnants`, of all hand-offs.
+    ``earlier`` says that some record speaks for several hand-offs.
     """
 
     kinds: frozenset[str]
@@ -35,6 +35,7 @@ class Opened:
     held: tuple[Held, ...]
     aside: pl.DataFrame
     beside: pl.DataFrame
+    unsettled: pl.DataFrame
     left: pl.DataFrame
     earlier: bool
 
@@ -57,7 +58,7 @@ def opened(linked: Sequence[Linked], numbers: pl.DataFrame, folder: Path) -> Ope
     if not rows:
         nothing = pl.DataFrame(schema={"handoff": pl.UInt32, "hop": pl.String})
         left = left if decode else left.clear()
-        return Opened(kinds, apart, (), nothing, nothing, left, earlier)
+        return Opened(kinds, apart, (), nothing, nothing, unsettled.nothing(), left, earlier)
     joined = numbered(joins.moved_by_size(pl.concat(rows, how="diagonal_relaxed"), moved), numbers)
     models = frozenset().union(*(one.models for one in linked))
     around = Around(decode, models, tuple(one.apart for one in linked))
@@ -71,6 +72,7 @@ def opened(linked: Sequence[Linked], numbers: pl.DataFrame, folder: Path) -> Ope
         held=(Held((path,), None),),
         aside=paired.aside,
         beside=paired.beside,
+        unsettled=paired.unsettled,
         left=left if decode else left.clear(),
         earlier=earlier or bool(paired.joined["earlier"].any()),
     )

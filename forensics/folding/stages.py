@@ -128,6 +128,7 @@ def _together(
         unpaired=open_.aside.height,
         stood_for=open_.beside["handoff"].n_unique(),
         aside=aside,
+        unsettled=open_.unsettled,
         within=pl.concat([one.within for one in folded]).unique().sort(),
         doubled=pl.concat([one.doubled for one in linked], how="diagonal_relaxed"),
         probes=dict(sum((Counter(one.probes) for one in linked), Counter())),

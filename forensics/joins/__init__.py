@@ -11,6 +11,7 @@ speaks for all of them. What is left is its own request. Every observation gets 
     by_size     rejections that name nobody       gateway   client records that share no id at all
     by_node     two prefill nodes under one   inferred  what the last of these may say
     uses        one room and id, used again   tries     several tries of one prefill
+    unsettled   what may be one another's, for later stages
     orphans     signs of hand-offs that nobody names
     beside      client records and prefill's without decode's   spans   a later try left unnamed
 """

@@ -13,6 +13,9 @@ UNPAIRED_GAP = 60_000_000
 """How far apart a gateway record and an engine's of the same size may be, microseconds."""
 NEAR_GAP = 2_000_000
 """The same, once it is known how long a request usually takes from one to the other."""
+UNKNOWN_GAP = 600_000_000
+"""The same, where no request that both logged says how far apart their clocks are: it joins
+nothing, but a tenant of that time may be the one."""
 
 CLIENT = ("gateway", "joined")
 ENGINE = ("prefill", "decode", "engine")

@@ -6,7 +6,9 @@ delivery as far as both say. It
 gives the request its tenant and the client's status; it decides nothing, since the join
 is an inference. Records that could be several requests, and those without a size, are
 set aside where there is an engine request for each of them: they would count one request
-twice. All others stay requests, and stand for what prefill alone logged.
+twice. Those of them that name a tenant are kept beside that, for as long as it is not known
+whether a response that may be theirs is affected. All others stay requests, and stand for what
+prefill alone logged.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from forensics.joins.beside import beside
 from forensics.joins.callers import with_callers
 from forensics.joins.gaps import ENGINE, NEAR_GAP, SESSION_GAP, UNPAIRED_GAP
 from forensics.joins.in_time import in_time
+from forensics.joins.unsettled import Taken, nothing, unsettled
 
 _SPOKEN = {"attached": pl.col("spoken"), "agreed": pl.col("spoken")}
 _ENOUGH = 20
@@ -29,16 +32,19 @@ _ENOUGH = 20
 
 @dataclass(frozen=True)
 class Paired:
-    """Observations with ``attached`` and ``agreed``; and those set aside.
+    """Observations with ``attached`` and ``agreed``; those set aside; and what is not settled.
 
     ``aside`` are client records, ``beside`` prefill's, each with the ``handoff`` of a request
     that may be theirs. ``attached`` marks client records that joined an engine request by
     inference, ``agreed`` those of them whose answer the engine's own record bears out.
+    ``unsettled`` is of :mod:`forensics.joins.unsettled`: records of its client records that were
+    set aside are among ``joined`` as well, under their own key.
     """
 
     joined: pl.DataFrame
     aside: pl.DataFrame
     beside: pl.DataFrame
+    unsettled: pl.DataFrame
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ def pair_gateway(joined: pl.DataFrame, around: Around) -> Paired:
     every, requests = _both(joined, around)
     if not every.height:
         nobody = joined.with_columns(**_SPOKEN).drop("spoken", "caller")
-        return Paired(nobody, nobody.clear(), nobody.clear())
+        return Paired(nobody, nobody.clear(), nobody.clear(), nothing())
     calls = every.filter(~pl.col("own")).drop("own")
     moves, aside = _sized(calls.drop_nulls("size"), requests.drop_nulls("size"))
     moves = pl.concat([moves, _other_attempts(moves, calls, requests)])
@@ -78,14 +84,35 @@ def pair_gateway(joined: pl.DataFrame, around: Around) -> Paired:
     models = around.models | candidates.models(joined) if around.decode else None
     found = beside(models, every.filter(rest), requests.filter(rest))
     given = dict(aside)
-    left_out = pl.col("handoff").is_in([*given, *found.stood])
+    settled = Taken(
+        calls={*moves["call"], *found.near.values()},
+        requests={*moves["handoff"], *found.near, *found.stood},
+    )
+    open_ = unsettled(every, requests, settled, _records(joined, given))
+    kept = _tenants(every.filter(pl.col("handoff").is_in(list(given))), requests, settled)
+    left_out = pl.col("handoff").is_in([*(set(given) - kept), *found.stood])
     moved = _moved(joined.filter(~left_out), _agreed(moves, calls, requests))
     guessed = pl.col("handoff").is_in([*found.near, *found.near.values()])
     moved = moved.with_columns(
         inferred=pl.col("inferred") | guessed, handoff=pl.col("handoff").replace(found.near)
     )
     apart = (_renamed(joined, pairs) for pairs in (given, found.stood))
-    return Paired(*(frame.drop("spoken", "caller") for frame in (moved, *apart)))
+    joined, *others = (frame.drop("spoken", "caller") for frame in (moved, *apart))
+    return Paired(joined, others[0], others[1], open_)
+
+
+def _records(joined: pl.DataFrame, given: dict[int, int]) -> dict[int, int]:
+    """Return of how many records each client record is that was set aside."""
+    own = joined.filter(pl.col("handoff").is_in(list(given)))
+    return dict(own.group_by("handoff").len().iter_rows())
+
+
+def _tenants(aside: pl.DataFrame, requests: pl.DataFrame, taken: Taken) -> set[int]:
+    """Return the client records set aside whose tenant may be that of a request without one."""
+    nobodys = requests.filter(pl.col("tenant").is_null())
+    if nobodys["handoff"].is_in(list(taken.requests)).all():
+        return set()
+    return set(aside.drop_nulls("tenant")["handoff"])
 
 
 def _renamed(joined: pl.DataFrame, other: dict[int, int]) -> pl.DataFrame:
@@ -108,6 +135,8 @@ def _both(joined: pl.DataFrame, around: Around) -> tuple[pl.DataFrame, pl.DataFr
         list(usual) or [""], list(usual.values()) or [0], default=0, return_dtype=pl.Int64
     )
     delay = delay.fill_null(0)
+    unmeasured = ~pl.col("server").is_in(list(usual)).fill_null(value=False) | pl.col("at_end")
+    requests = requests.with_columns(wide=unmeasured)
     requests = direction.of_requests(requests, delay)
     started = pl.col("at") - pl.when("at_end").then(0).otherwise(delay)
     return candidates.of_one_moment(direction.of_calls(calls), requests.with_columns(at=started))
