@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,8 @@ class Stay:
     ``rows`` are its requests, from :meth:`let_go` on by their numbers alone, ``holds`` what they
     held, ``readers`` which of these read pages that they had not written. ``stated`` names what the
     incident alone tells of engine and pool, ``unchecked`` what keeps the engine's own figures from
-    confirming a replay.
+    confirming a replay. ``kept`` are the rows of affected responses once they were asked for: a
+    field, so that a copy of a stay that let the others go has them too.
     """
 
     node: str
@@ -35,18 +35,21 @@ class Stay:
     hours_fitting: int = 0
     replays: int = 0
     stated: tuple[str, ...] = ()
+    kept: pl.DataFrame | None = None
 
-    @cached_property
+    @property
     def affected(self) -> pl.DataFrame:
         """Its rows of affected responses."""
-        return self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+        if self.kept is None:
+            self.kept = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
+        return self.kept
 
     def let_go(self) -> None:
         """Keep of requests their number and that of the first attempt: they are one source.
 
         Those of affected responses are kept whole.
         """
-        _ = self.affected  # made from the rows once, and kept
+        _ = self.affected  # kept from here on
         first = pl.col("_row").min().over("request_id", "tenant_id")
         self.rows = self.rows.select("_row", first=first)
 
