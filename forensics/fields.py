@@ -16,7 +16,7 @@ from forensics.schema import CONFIG_KEYS, Column
 from forensics.sources.phrases import own
 from forensics.sources.secrets import label, looks_secret
 from forensics.sources.shape import SHAPE
-from forensics.sources.values import unfit_id, unfit_name
+from forensics.sources.values import MODEL, unfit_id, unfit_model, unfit_name
 
 Rule = Callable[[pl.Expr], pl.Expr]
 
@@ -61,12 +61,17 @@ def identifier(text: pl.Expr) -> pl.Expr:
 
 
 def named(text: pl.Expr) -> pl.Expr:
-    """A tenant or model: a label of one or a few words, nothing like a secret."""
+    """A tenant: a label of one or a few words, nothing like a secret."""
     return ~unfit_name(text)
 
 
+def model(text: pl.Expr) -> pl.Expr:
+    """A model: one word, or a few that are written as a name is, nothing like a secret."""
+    return ~unfit_model(text)
+
+
 HARMLESS = r"^[0-9a-f-]{1,64}$"
-"""Most identifiers; they fit :func:`identifier` and :func:`named`, which cost more to ask."""
+"""Most identifiers; they fit :func:`identifier`, :func:`named`, :func:`model`, which cost more."""
 
 
 def settings(text: pl.Expr) -> pl.Expr:
@@ -120,7 +125,8 @@ STAMP = matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 def of(known: Column) -> Field:
     """Return the field of a column of the schema."""
-    rules: dict[str, Rule] = {"id": identifier, "name": named, "config": settings}
+    name = model if known.name == MODEL else named
+    rules: dict[str, Rule] = {"id": identifier, "name": name, "config": settings}
     rule = one_of(known.codes) if known.kind == "code" else rules.get(known.kind)
     return Field(known.name, known.dtype, rule)
 

@@ -16,7 +16,7 @@ from typing import TypeVar
 import polars as pl
 
 from forensics.errors import PrivacyError
-from forensics.fields import HARMLESS, Field, Rule, identifier, named
+from forensics.fields import HARMLESS, Field, Rule, identifier, model, named
 
 _Key = TypeVar("_Key")
 
@@ -91,7 +91,7 @@ def _misfits(frame: pl.DataFrame, field: Field) -> int:
 
 def _doubted(field: Field) -> pl.Expr:
     texts = _texts(field)
-    harmless = field.fits in (identifier, named)
+    harmless = field.fits in (identifier, model, named)
     return texts.filter(~texts.str.contains(HARMLESS)) if harmless else texts
 
 

@@ -18,7 +18,7 @@ Kind = Literal["id", "name", "code", "count", "measure", "time", "flag", "config
 ``id``
     an identifier: at most 128 characters and no white space
 ``name``
-    a tenant or model: a label of one or a few words, no free text
+    a tenant or model: one or a few words, no free text; those of a model written as names are
 ``code``
     one of a closed list; anything else becomes ``other`` or null
 ``count``

@@ -5,6 +5,9 @@ rule tells every sentence from every company, so a label is bounded: one word, o
 three may be any words. More have to be written as names are, with a capital, a digit or a
 sign at the beginning of all words but one and the small ones between (``Bank of the West``).
 Scripts that put no blank between words are bounded by their letters.
+
+A model is called by one word nearly always, and the client says which: there more than one have
+to be written as names are.
 """
 
 from __future__ import annotations
@@ -30,13 +33,18 @@ MAYBE_UNFIT = rf"{_MORE_THAN_A_LINE}|\s|{_CLOSE}"
 """Matches every text that is unfit by anything but its length."""
 
 
-def unfit(text: pl.Expr) -> pl.Expr:
-    """Say which texts are no names; secrets are told elsewhere."""
+def unfit(text: pl.Expr, any_words: int = _ANY_WORDS) -> pl.Expr:
+    """Say which texts are no names; secrets are told elsewhere.
+
+    Args:
+        text: the texts.
+        any_words: how many words may be any.
+    """
     words, length = text.str.count_matches(r"\S+"), text.str.len_chars()
     return (
         text.str.contains(_MORE_THAN_A_LINE)
         | (words > MOST_WORDS)
-        | ((words > _ANY_WORDS) & (_lower_case(text) > _LOWER_CASE))
+        | ((words > any_words) & (_lower_case(text) > _LOWER_CASE))
         | (length > pl.when(words > 1).then(LONGEST_LABEL).otherwise(LONGEST_NAME))
         | (text.str.count_matches(_CLOSE) > MOST_LETTERS)
     )

@@ -30,6 +30,7 @@ _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _ROUNDED = r"^[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^[+-]?[0-9]+[eE]\+[0-9]+$"
 """A hand-off's number that went through a float: of 63 bits it lost some, and joins wrongly."""
 _HAND_OFF = "transfer_id"
+MODEL = "model"
 _TRUE = ("true", "1", "t", "yes")
 _FALSE = ("false", "0", "f", "no")
 
@@ -233,6 +234,11 @@ def unfit_name(text: pl.Expr) -> pl.Expr:
     return names.unfit(text) | secrets.looks_secret(text)
 
 
+def unfit_model(text: pl.Expr) -> pl.Expr:
+    """Say which texts are no models: words that are not written as a name is, or a secret."""
+    return names.unfit(text, any_words=1) | secrets.looks_secret(text)
+
+
 def _identifier(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
     text = _text(name, dtype)
     unfit = unfit_id(text)
@@ -251,7 +257,8 @@ def _maybe_rounded(name: str) -> pl.Expr:
 
 def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
     text = _text(name, dtype)
-    return pl.when(~unfit_name(text)).then(text)
+    unfit = unfit_model if name == MODEL else unfit_name
+    return pl.when(~unfit(text)).then(text)
 
 
 def _config(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:

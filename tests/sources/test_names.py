@@ -13,7 +13,7 @@ SHORT = {
     "completion_tokens": 3,
 }  # fmt: skip
 LABELS = [
-    "Acme Corp", "acme", "team red eu", "Fruit & Söhne GmbH", "Bank of the West",
+    "Acme Corp", "acme", "Llama 3.1 70B instruct", "Fruit & Söhne GmbH", "Bank of the West",
     "Marketing Team (EU) - Chatbot prod", "株式会社三菱フィナンシャル", "Ünïted Ltd. (a, b)",
     "arn:aws:iam::123456789012:user/" + "x" * 120, "deepseek-ai/DeepSeek-V3.1", "=1", " Acme ",
     "Société Générale de Banque",
@@ -30,19 +30,25 @@ FREE_TEXT = [
 ]
 
 
+NO_MODELS = ["team red eu", "my secret", "CANARY model x"]
+"""A tenant may be called so, but hardly a model."""
+
+
 @pytest.mark.parametrize("field", ["tenant_id", "model"])
 def test_a_label_is_kept_and_free_text_is_not(field, tmp_path):
     path = tmp_path / "decode-1.ndjson"
-    texts = {f"r-{number}": text for number, text in enumerate(LABELS + FREE_TEXT)}
+    labels = [*LABELS, *(NO_MODELS if field == "tenant_id" else [])]
+    others = [*FREE_TEXT, *(NO_MODELS if field == "model" else [])]
+    texts = {f"r-{number}": text for number, text in enumerate(labels + others)}
     records = [SHORT | {"request_id": name, field: text} for name, text in texts.items()]
     path.write_text("\n".join(map(json.dumps, records)))
     case = read_logs(path)
     rows = case.requests.polars()
     kept = dict(rows.select("request_id", field).iter_rows())
-    assert kept == {name: text if text in LABELS else None for name, text in texts.items()}
+    assert kept == {name: text if text in labels else None for name, text in texts.items()}
     assert set(rows["tier"]) == {"probable"}
     (file,) = case.analysis.files
-    assert dict(file.bad_values) == {field: len(FREE_TEXT)}
+    assert dict(file.bad_values) == {field: len(others)}
 
 
 def test_free_text_leaves_in_no_file_and_the_tenant_is_unknown(tmp_path):
