@@ -58,6 +58,24 @@ def test_a_room_that_a_client_sent_twice_within_seconds_is_two_hand_offs(
     assert sorted(r["tier"] for r in found) == ["not_assessable", "possible"]
 
 
+@pytest.mark.parametrize(
+    ("again", "tiers"),
+    [
+        ("12:59:59", ["not_assessable", "possible"]),
+        ("13:00:00", ["not_assessable", "possible"]),
+        ("13:00:01", ["ruled_out", "probable"]),
+    ],
+)
+def test_time_alone_tells_uses_of_a_room_apart_from_an_hour_on(
+    case_of: CaseOf, again: str, tiers: list[str]
+) -> None:
+    """Up to an hour it is an inference which of prefill's records is whose: it clears nobody."""
+    first = sides("2026-09-01T12:00:00Z", "p1", "d1", 500, 500)
+    second = sides(f"2026-09-01T{again}Z", "p2", "d2", 500, 1)
+    found = sorted(rows(case_of(*first, *second)), key=by_time)
+    assert [r["tier"] for r in found] == tiers
+
+
 def by_time(row: dict[str, Any]) -> Any:
     return row["received_at"]
 
