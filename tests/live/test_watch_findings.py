@@ -75,3 +75,11 @@ def test_a_watch_finds_what_a_report_finds_wherever_values_lie(tmp_path: Path, c
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     found = {(one["request_id"], one["tier"]) for one in told if one["tier"] in AFFECTED_TIERS}
     assert found == set(judged.select("request_id", "tier").rows())
+
+
+@pytest.mark.parametrize(("mechanism", "said"), [("read", False), ("write", True)])
+def test_a_watch_says_what_of_a_write_it_leaves_to_the_report(tmp_path, capsys, mechanism, said):
+    (tmp_path / "a.ndjson").write_text('{"request_id": "r", "prompt_tokens": 5}\n')
+    (asked := tmp_path / "incident.toml").write_text(f'[trigger]\nmechanism = "{mechanism}"\n')
+    run(["watch", str(tmp_path / "a.ndjson"), "-i", str(asked), "--once"])
+    assert ("ran beside a request that wrote" in capsys.readouterr().err) == said
