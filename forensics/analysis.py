@@ -25,7 +25,7 @@ from forensics import (
 )
 from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
-from forensics.attribution import hopclocks, startlines, starts
+from forensics.attribution import hopclocks, startlines, starts, usage
 from forensics.attribution.stage import Attribution
 from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
@@ -161,8 +161,9 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     of_prefill = doubted.logged(capacities, losses, logged, worked)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = startlines.read(reading.capacity, clocks)
-    begun = starts.of_side(limited, "decode", capacities.epochs, told, folded.probed)
-    earlier = starts.of_side(limited, "prefill", capacities.epochs, told, folded.probed)
+    used = usage.figures(reading.activity, clocks)
+    known = (capacities.epochs, told, folded.probed, used)
+    begun, earlier = (starts.of_side(limited, side, *known) for side in ("decode", "prefill"))
     limited = starts.attach(limited, begun, earlier)
     counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
     formats = {facts.number: facts.format for facts in reading.files}
@@ -188,6 +189,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         clocks=clocks,
         capacities=capacities,
         begun=begun,
+        used=used,
         earlier=earlier,
         found=found,
         judged=claimed.judged,

@@ -12,7 +12,7 @@ from functools import cached_property
 import polars as pl
 
 from forensics import coverage, judging
-from forensics.attribution import gaps, stage, usage
+from forensics.attribution import gaps, stage
 from forensics.attribution.stage import Attribution, Evidence
 from forensics.attribution.starts import Starts
 from forensics.capacity import Capacity
@@ -42,6 +42,7 @@ class Behind:
     clocks: Clocks
     capacities: Capacity
     begun: Starts
+    used: pl.DataFrame
     earlier: Starts
     found: Markers
     judged: pl.DataFrame
@@ -98,8 +99,7 @@ class Beyond:
         known, rate = self._known, self._incident.logs.sampling_rate
         rows, files = known.folded.observations, known.reading.files
         lost = gaps.lost(known.judged, rows, self.coverage, files, rate)
-        used = usage.figures(known.reading.activity, known.clocks)
-        evidence = Evidence(known.folded.probed, used, known.found, lost)
+        evidence = Evidence(known.folded.probed, known.used, known.found, lost)
         given = (known.capacities, known.begun, evidence, self._incident)
         return stage.attribute(self.populations, *given)
 

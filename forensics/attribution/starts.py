@@ -4,13 +4,13 @@ A capacity record may be a snapshot of a running engine, or a line of a second e
 ran. It counts as a start where the engine's own lines, or a warm-up, show one; where nothing can
 have run on the rank before it; or where it tells another pool, another release or, among the same
 settings, another figure, which cannot come without a start: a record holds from its time on. Not so
-where records contradict each other, at one moment or there and back, and where it is a line of a
-start that nothing bears out: which of them is right no record says, and across them nothing is
-settled. That logs begin with a record shows nothing of what ran before
-(:mod:`forensics.attribution.earliest`). Any other record may be of a start all the same, unless a
-request held pages across it. A start is of a whole server: one that a request outlived on any of
-its ranks was none. Where what is told may be of one start or of two, one looks back to the earlier:
-whoever ran since is possible, and nobody is certain.
+where records contradict each other, at one moment or there and back, where the engine's own figures
+deny its pool, and where it is a line of a start that nothing bears out: which of them is right no
+record says, and across them nothing is settled. That logs begin with a record shows nothing of what
+ran before (:mod:`forensics.attribution.earliest`). Any other record may be of a start all the same,
+unless a request held pages across it. A start is of a whole server: one that a request outlived on
+any of its ranks was none. Where what is told may be of one start or of two, one looks back to the
+earlier: whoever ran since is possible, and nobody is certain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from forensics.attribution import earliest, moments, places
+from forensics.attribution import deniedpools, earliest, moments, places
 from forensics.attribution.anywhere import START_OFF
 from forensics.attribution.earliest import Earliest
 from forensics.attribution.refusals import at_the_door
@@ -71,6 +71,7 @@ def of_side(
     epochs: pl.DataFrame,
     told: StartLines,
     probed: pl.DataFrame,
+    figures: pl.DataFrame,
 ) -> Starts:
     """Return the starts of the ranks of one side.
 
@@ -80,6 +81,7 @@ def of_side(
         epochs: :attr:`forensics.capacity.Capacity.epochs`.
         told: of :func:`forensics.attribution.startlines.read`.
         probed: records of health checks and warm-ups.
+        figures: of :func:`forensics.attribution.usage.figures`.
     """
     every_rank = _ran(requests, side)
     ran = every_rank.drop_nulls("node").sort("node")
@@ -88,12 +90,14 @@ def of_side(
     homes = epoch_nodes(ran["node"].unique().sort(), epochs)
     servers = pl.col("node").map_elements(server_of, return_dtype=pl.String)
     holds = ran.drop_nulls(["taken", "ended"]).select("taken", "ended", server=servers)
+    shares = deniedpools.by_rank(figures)
     starts = Starts(side, {}, {}, {}, {})
     for node in ran["node"].unique(maintain_order=True):
         home = pl.lit(homes.get(node), dtype=pl.String)
         own = epochs.filter(pl.col("node") == home).sort("effective_at")
         shown = Earliest(begun.get(node), came, warmed.get(node, came[:0]), asked)
-        found = _sorted_out(own, server_of(node), shown, told)
+        denied = deniedpools.moments(own, shares.get(node))
+        found = _sorted_out(own, server_of(node), shown, told, denied)
         held = holds.filter(pl.col("server") == server_of(node))
         over = {at for at in found.moments if _outlived(at, held)}
         starts.known[node] = [start for start in found.starts if start.at not in over]
@@ -174,7 +178,9 @@ class _Sorted:
         return [*self.firm, *self.maybe]
 
 
-def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLines) -> _Sorted:
+def _sorted_out(
+    own: pl.DataFrame, server: str, shown: Earliest, told: StartLines, denied: set[int]
+) -> _Sorted:
     """Sort the records of a rank by what they show."""
     found = _Sorted()
     known: Told | None = None
@@ -183,13 +189,17 @@ def _sorted_out(own: pl.DataFrame, server: str, shown: Earliest, told: StartLine
         logged = told.shows(server, at, first=known is None)
         other = known is not None and known.contradicts(told_now)
         early = known is None and shown.nothing_before(at)
-        settled = other and (server, at) not in told.stray and not _disputed(every, place)
+        stray = (server, at) in told.stray or at in denied
+        settled = other and not stray and not _disputed(every, place)
         if logged or early or settled or (other and shown.warmed_up(at)):
             serves = told.loaded.get((server, at), at)
             found.starts += [Start(at, logged, serves)] if at > BEGINNING else []
         elif known is not None:
             (found.against if other else found.maybe).append(at)
-        known = told_now if known is None or logged or other else known.with_more(told_now)
+        if known is None or not other:
+            known = told_now if known is None or logged else known.with_more(told_now)
+        elif logged or at not in denied:
+            known = told_now
     apart = {*told.apart.get(server, ())}.difference(one.at for one in found.starts)
     found.starts += [Start(at, logged=True, serves=at) for at in apart]
     found.starts.sort(key=lambda one: one.at)

@@ -18,6 +18,7 @@ import polars as pl
 from forensics import schema
 from forensics.activity import HOUR
 from forensics.attribution import enough
+from forensics.attribution.deniedpools import MISFIT, ROUNDING
 from forensics.attribution.holds import Holds, Ints
 from forensics.attribution.stay import Stay
 from forensics.capacity import server_of
@@ -28,11 +29,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 _NEAR = 100_000
 """Microseconds by which a line may be off the moment of its figure, beside coarse stamps."""
-_ROUNDING = 0.005_001
-"""Shares of the pool are printed to two decimals."""
 _MISFITS = {"usage_differs", "pool_differs"}
-MISFIT = 0.001
-"""From this share of figures that differ on, the records and the engine disagree."""
 
 
 def figures(found: list[pl.DataFrame], clocks: Clocks) -> pl.DataFrame:
@@ -124,11 +121,11 @@ def _said(rows: pl.DataFrame, stay: Stay) -> pl.DataFrame:
     ``of_pool`` says whether its tokens and its share can be of a pool of this size.
     """
     pages = pl.col("used_tokens") / max(stay.page_tokens, 1)
-    low = (pl.col("usage") - _ROUNDING) * stay.pool_pages
+    low = (pl.col("usage") - ROUNDING) * stay.pool_pages
     # What is left of the pool beside whole pages counts in the engine's share.
-    high = (pl.col("usage") + _ROUNDING) * (stay.pool_pages + 1)
+    high = (pl.col("usage") + ROUNDING) * (stay.pool_pages + 1)
     return rows.with_columns(
-        rounding=pl.lit(_ROUNDING),
+        rounding=pl.lit(ROUNDING),
         low=pl.coalesce(pages, low),
         high=pl.coalesce(pages, high),
         of_pool=pages.is_between(low, high).fill_null(value=True),

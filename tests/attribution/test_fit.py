@@ -177,6 +177,25 @@ def test_lost_records_are_caught_and_nothing_is_probable(case_of):
     assert probable(case) == 0
 
 
+@pytest.mark.parametrize(("off", "starts"), [(-6_400, 1), (-64, 2)], ids=["denied", "as well"])
+def test_a_record_of_a_pool_that_the_figures_deny_is_no_start(off, starts, case_of, usual, tools):
+    """Shares to two decimals tell a pool from one a tenth smaller, and not from one a page off."""
+
+    def change(name, rows):
+        pools = [row for row in rows if row.get("node") == "decode-02/dp0" and "pool_tokens" in row]
+        at = rfc3339(usual.config.start + 3 * 3_600_000_000)
+        said = [
+            row | {"effective_at": at, "pool_tokens": row["pool_tokens"] + off} for row in pools
+        ]
+        return [*rows, *said]
+
+    case = case_of(change)
+    stays = [one for one in case.analysis.attribution.stays if one.node == "decode-02/dp0"]
+    assert len({stay.since for stay in stays}) == starts
+    pairs = set(case.sources.polars().select("request_id", "source_tenant_id").iter_rows())
+    assert starts > 1 or not tools.true_tenants(usual) - pairs
+
+
 def test_a_stated_allocator_that_the_engine_does_not_have_is_caught(idle, tools, tmp_path):
     def change(_, rows):
         return [row | {"allocator": "lifo"} if "allocator" in row else row for row in rows]
