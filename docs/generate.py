@@ -18,11 +18,12 @@ NOTE = "Written by `make docs` from the code itself: edit that."
 def pages() -> dict[str, str]:
     """Return every generated page by its path under ``docs/``."""
     from forensics.commands import formatsdoc
+    from forensics.sources.notread import NOT_READ
     from forensics.sources.registry import FORMATS
     from forensics.sources.wrappers.kinds import WRAPPERS
 
     return {
-        "formats.md": formatsdoc.markdown(FORMATS, WRAPPERS),
+        "formats.md": formatsdoc.markdown(FORMATS, WRAPPERS, NOT_READ),
         "reference/cli.md": _page("Command line", _cli()),
         "reference/columns.md": _page("Columns", _columns()),
         "reference/findings.md": _page("Findings", _findings()),

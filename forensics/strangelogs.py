@@ -17,7 +17,8 @@ from forensics.attribution.ranks import alike
 from forensics.capacity import server_of
 from forensics.columns import ensure
 from forensics.roles import NAMED_PREFILL
-from forensics.sources.detect import BLANK, EMPTY, PICKLE
+from forensics.sources.detect import BLANK, EMPTY
+from forensics.sources.notread import PICKLE
 from forensics.sources.reading import FileFacts
 
 _NAMED: Final = {
@@ -35,7 +36,7 @@ _LOG = re.compile(
 
 def held_something(facts: FileFacts) -> bool:
     """Say whether something of a log could not be read: an empty one, or a dump, holds none."""
-    return any(unread.reason not in (EMPTY, BLANK, PICKLE) for unread in facts.unread)
+    return any(unread.reason not in (EMPTY, BLANK, PICKLE.reason) for unread in facts.unread)
 
 
 def ranks(files: Iterable[FileFacts], observed: pl.DataFrame, side: str) -> Iterator[str | None]:

@@ -9,6 +9,7 @@ import pytest
 
 from forensics import lab
 from forensics.cli import run
+from forensics.sources.notread import NOT_READ
 from forensics.sources.registry import FORMATS
 from forensics.sources.wrappers.kinds import WRAPPERS
 
@@ -104,10 +105,11 @@ def test_what_writes_no_files_names_none_of_a_report(
 def test_formats_lists_every_registered_format(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["formats", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in listed] == [f.name for f in (*FORMATS, *WRAPPERS)]
+    assert [row["name"] for row in listed] == [f.name for f in (*FORMATS, *WRAPPERS, *NOT_READ)]
     assert run(["formats"]) == 0
     text = capsys.readouterr().out
     assert all(wrapper.title in text for wrapper in WRAPPERS)
+    assert all(f"{other.title}: {other.why}" in text for other in NOT_READ)
     assert all(f.title in text and f.never_shows in text for f in FORMATS)
 
 

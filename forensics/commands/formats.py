@@ -17,6 +17,7 @@ from forensics.errors import Exit
 @click.option("--markdown", "as_markdown", is_flag=True, help="the page docs/formats.md")
 def formats(as_json: bool, as_markdown: bool) -> int:
     """List what can be read, what each format can prove and what it never shows."""
+    from forensics.sources.notread import NOT_READ
     from forensics.sources.registry import FORMATS
     from forensics.sources.wrappers.kinds import WRAPPERS
 
@@ -44,13 +45,25 @@ def formats(as_json: bool, as_markdown: bool) -> int:
         }
         for wrapper in WRAPPERS
     ]
+    others = [
+        {
+            "name": other.name,
+            "title": other.title,
+            "shows": "nothing: it is not read",
+            "never_shows": other.why,
+            "versions": "",
+            "verified": False,
+            "forms": [],
+        }
+        for other in NOT_READ
+    ]
     if as_markdown:
         from forensics.commands.formatsdoc import markdown
 
-        click.echo(markdown(FORMATS, WRAPPERS), nl=False)
+        click.echo(markdown(FORMATS, WRAPPERS, NOT_READ), nl=False)
         return Exit.COMPLETE
     if as_json:
-        click.echo(json.dumps([*rows, *wrappers], indent=2))
+        click.echo(json.dumps([*rows, *wrappers, *others], indent=2))
         return Exit.COMPLETE
     for row in rows:
         click.echo(f"{row['name']}: {row['title']}")
@@ -63,4 +76,7 @@ def formats(as_json: bool, as_markdown: bool) -> int:
     click.echo("Taken off first, nested in any order, found by what lines look like:")
     for wrapper in wrappers:
         click.echo(f"  - {wrapper['title']}")
+    click.echo("Not read:")
+    for other in NOT_READ:
+        click.echo(f"  - {other.title}: {other.why}")
     return Exit.COMPLETE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from forensics.sources.notread import NotRead
 from forensics.sources.registry import Format
 from forensics.sources.wrappers.kinds import Wrapper
 
@@ -83,11 +84,12 @@ by it again, whatever became of the file; an evidence set takes no logs that are
 """
 
 
-def markdown(formats: Sequence[Format], wrappers: Sequence[Wrapper]) -> str:
+def markdown(
+    formats: Sequence[Format], wrappers: Sequence[Wrapper], others: Sequence[NotRead]
+) -> str:
     """Return the page."""
-    return "\n".join(
-        [_HEAD, *_overview(formats), *map(_section, formats), *_around(wrappers), _OWN]
-    )
+    sections = [*map(_section, formats), *_around(wrappers), *_not_read(others)]
+    return "\n".join([_HEAD, *_overview(formats), *sections, _OWN])
 
 
 def _overview(formats: Sequence[Format]) -> Iterator[str]:
@@ -120,6 +122,14 @@ def _around(wrappers: Sequence[Wrapper]) -> Iterator[str]:
     yield "\nTaken off first, nested in any order, found by what lines look like:\n"
     for title in dict.fromkeys(wrapper.title for wrapper in wrappers):
         yield f"* {title}"
+    yield ""
+
+
+def _not_read(others: Sequence[NotRead]) -> Iterator[str]:
+    yield "## Not read"
+    yield "\nTold by what they hold, and listed with the reason among what could not be read:\n"
+    for other in others:
+        yield f"* {other.title}: {other.why}"
     yield ""
 
 

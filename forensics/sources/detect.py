@@ -9,6 +9,7 @@ from forensics.sources import plain, printed
 from forensics.sources.archives.listing import kind as is_archive
 from forensics.sources.blocks import Block, Opened
 from forensics.sources.blocksource import OneBlock
+from forensics.sources.notread import ANSWER, PICKLE
 from forensics.sources.registry import PARQUET, Format, by_name, header, known
 from forensics.sources.shape import shape
 from forensics.sources.weighed import weighed
@@ -20,13 +21,7 @@ _HEAD_LINES = 200
 _NOR_OWN = "no known format, and no profile's: all that is in told_by must be in its records"
 
 EMPTY, BLANK = "empty file", "no record: only blank lines"
-PICKLE = "pickle: never opened, it holds content and can run code"
 """Why there is nothing in a file that could be lost."""
-
-
-def _is_pickle(head: bytes) -> bool:
-    """Tell a pickle of protocol 2 or later, as engines dump requests on a crash."""
-    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
 @dataclass(frozen=True)
@@ -58,8 +53,8 @@ def detect(
     """
     # A packed pickle is no safer.
     stack = Stack(opened)
-    if _is_pickle(opened.magic) or _is_pickle(opened.head()):
-        return Detected(stack, None, PICKLE)
+    if PICKLE.tells(opened.magic) or PICKLE.tells(opened.head()):
+        return Detected(stack, None, PICKLE.reason)
     if is_archive(opened.head()) is not None:
         return Detected(stack, None, "archive within an archive or from a pipe: unpack it first")
     if stated is not None:
@@ -122,4 +117,5 @@ def tell(stack: Stack, incident: Incident) -> Detected:
     if b"\0" in head:
         return Detected(stack, None, "binary file of no known format")
     reason = _NOR_OWN if incident.logs.profiles else "no known format"
+    reason = ANSWER.reason if ANSWER.tells(head) else reason
     return Detected(stack, None, reason, shape(head))
