@@ -164,6 +164,7 @@ def _example(analysis: Analysis) -> doc.OwnedPages | None:
         decode_node=head["decode_node"],
         pages=_whole(own["pages"].sum()),
         owners=_owners(own),
+        confirmed=bool(head["confirmed"]),
     )
 
 

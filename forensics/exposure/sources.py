@@ -62,13 +62,18 @@ class PageOwner(Struct, frozen=True):
 
 
 class OwnedPages(Struct, frozen=True):
-    """The response of which most foreign pages are named, and who wrote them."""
+    """The response of which most foreign pages are named, and who wrote them.
+
+    Unless figures of the engine's own confirmed the replay there, each is possible at the most,
+    whatever the probability.
+    """
 
     request_id: str
     attempt: int
     decode_node: str
     pages: int
     owners: list[PageOwner]
+    confirmed: bool = False
 
 
 class Spread(Struct, frozen=True):
