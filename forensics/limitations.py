@@ -11,6 +11,7 @@ from forensics.attribution import coresidency, tail
 from forensics.coverage.counters import short
 from forensics.coverage.quiet import edges, quiet
 from forensics.exposure import Limitation
+from forensics.judging import in_spite_of_length
 from forensics.schema import AFFECTED_TIERS
 from forensics.skew import GATEWAY
 from forensics.sources.otlp import SAMPLED
@@ -96,6 +97,14 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
         sentence = "Records of gateways name none of several, and no log of an engine shows which "
         sentence += "are missing: where one gateway was silent, the records of others hide it."
         yield Limitation("gateways_as_one", sentence)
+    shown = in_spite_of_length(analysis.requests).height
+    if shown:
+        sentence = f"Counts of pages or tokens show {count(shown, 'response')} below the limit to "
+        sentence += "be affected: another cause than the length may be at work. Whose hand-off the "
+        sentence += (
+            "logs of an engine lack, and no other names its server, is cleared by no length."
+        )
+        yield Limitation("below_limit_affected", sentence)
     lacking = short(analysis.counted)
     if lacking:
         sentence = f"Servers counted {count(lacking, 'request')} more than their logs hold; which "

@@ -12,12 +12,13 @@ A record was lost where
 * or one of the hop's servers was silent for an hour or more, or wrote nothing at all though it was
   started; or it is of one of two hand-offs under one number, of which the hop logged the other.
 
-Otherwise a missing record says nothing: the hop's logs hold few of the requests that others prove,
-since one server's of four were given, since its engines log troubles alone or some requests only,
-or since they are spans, of which no more than some are kept. Nothing tells such logs from those
-that lost much where nobody names the server. Whoever is below the limit stays ruled out by it then,
-and is counted in the bound: what a missing record would have shown is not known either. So it is
-where a hop has no log at all, or a server's was not given.
+Otherwise a missing record says nothing, unless other records show that responses below the limit
+are affected as well (:func:`forensics.judging.judge`): the hop's logs hold few of the requests that
+others prove, since one server's of four were given, since its engines log troubles alone or some
+requests only, or since they are spans, of which no more than some are kept. Nothing tells such logs
+from those that lost much where nobody names the server. Whoever is below the limit stays ruled out
+by it then, and is counted in the bound: what a missing record would have shown is not known either.
+So it is where a hop has no log at all, or a server's was not given.
 """
 
 from __future__ import annotations
@@ -58,17 +59,19 @@ LACKS: dict[str, pl.DataType] = {
     "node": pl.String(),
 }
 
+_UNTOLD: dict[str, pl.DataType] = {**LACKS, "named": pl.Boolean()}
+
 
 @dataclass(frozen=True)
 class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
-    the same of requests whose missing record says nothing. ``shares``: hop, the share of the
-    neighbours' requests that the hop's logs hold in one of their fuller hours (:data:`FULLER`),
-    whether they hold so many that any which they lack was lost (``kept``), and from which hour to
-    which they reach. ``unanswered``: keys of requests that gateways' logs lack, though they log
-    requests: another attempt of theirs may have been answered.
+    the same of requests whose missing record says nothing, and whether their server is ``named``.
+    ``shares``: hop, the share of the neighbours' requests that the hop's logs hold in one of their
+    fuller hours (:data:`FULLER`), whether they hold so many that any which they lack was lost
+    (``kept``), and from which hour to which they reach. ``unanswered``: keys of requests that
+    gateways' logs lack, though they log requests: another attempt of theirs may have been answered.
     """
 
     lacking: pl.DataFrame
@@ -112,7 +115,7 @@ def find(
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
     whole = observed.filter(~pl.col("file").is_in(partial)) if partial else observed
-    found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=LACKS)], []
+    found, untold, shares = [pl.DataFrame(schema=LACKS)], [pl.DataFrame(schema=_UNTOLD)], []
     unanswered = rows["handoff"].clear()
     for hop in HOPS:
         hours = _hours(observed, lines, hop)
@@ -139,7 +142,7 @@ def find(
             hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
             unanswered = lost["handoff"] if hop == "gateway" else unanswered
         hole &= ~_elsewhere(lost["node"], observed, lines, hop)
-        untold.append(lost.filter(~hole).select(*LACKS))
+        untold.append(lost.filter(~hole).select(*_UNTOLD))
         found.append(lost.filter(hole).select(*LACKS))
     schema = {"hop": pl.String, "share": pl.Float64, "kept": pl.Boolean}
     schema |= {"first_hour": pl.Int64, "last_hour": pl.Int64}
@@ -299,10 +302,16 @@ def _beyond_half(held: float, number: int) -> bool:
 
 
 def attach(requests: pl.DataFrame, holes: Holes) -> pl.DataFrame:
-    """Flag the requests in holes; without any the frame is returned as it is."""
-    if not holes.lacking.height and not holes.unanswered.len():
+    """Flag the requests in holes; without any the frame is returned as it is.
+
+    ``unlogged`` is whose record an engine's logs lack without a sign that it was lost, and whose
+    server nobody names: it may be one of those whose logs were given.
+    """
+    if not (holes.lacking.height or holes.untold.height or holes.unanswered.len()):
         return requests
+    unlogged = holes.untold.filter(~pl.col("named") & (pl.col("hop") != "gateway"))["handoff"]
     return requests.with_columns(
         in_a_hole=pl.col("handoff").is_in(holes.handoffs.implode()),
         in_a_gateway_hole=pl.col("handoff").is_in(holes.unanswered.implode()),
+        unlogged=pl.col("handoff").is_in(unlogged.unique().implode()),
     )

@@ -52,7 +52,7 @@ def unread(
         _look(part, bad, clocks)
     found: list[tuple[str | None, int, int, bool]] = []
     for around in bad.values():
-        for node in (sorted(around.nodes) or [None]) if around.of_prefill else ():
+        for node in around.ranks():
             found += ((node, *span, True) for span in around.spans())
     silent = [facts for facts in files if facts.number in bad and not bad[facts.number].any]
     for rank in strangelogs.ranks(silent, observed, "prefill"):
@@ -93,6 +93,11 @@ class _Around:
         at = rows["received_at"].to_numpy()
         np.minimum.at(self.first, piece, at)
         np.maximum.at(self.last, piece, at)
+
+    def ranks(self) -> list[str | None]:
+        """Return the ranks that the lines may be of; None: any. Another hop's log: none."""
+        named: list[str | None] = [*sorted(self.nodes)]
+        return (named or [None]) if self.of_prefill else []
 
     def spans(self) -> Iterator[tuple[int, int]]:
         """Yield from when until when each line may be that could not be read, each span once."""
