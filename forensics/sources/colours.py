@@ -16,7 +16,9 @@ RAW = rf"\x1b(?:{_CONTROL}|{_SET}|{_COMMAND})"
 _ESCAPE = r"\\(?:u001[bB]|x1[bB]|033|e)"
 _BELL = r"\\(?:u0007|x07|007|a)"
 _TITLE = rf'\](?:[^\\"\x00-\x1f\x7f]|\\/){{0,2000}}(?:{_BELL}|{_ESCAPE}\\\\)'
-_WRITTEN = rf"(?<!\\)(?P<pairs>(?:\\\\)*){_ESCAPE}(?:{_CONTROL}|{_SET}|{_TITLE})"
+_QUOTED = r"\[[0-?]*[ !#-/]*[@-~]"
+"""Not beyond the end of a text, where a shipper cut the line within a sequence."""
+_WRITTEN = rf"(?<!\\)(?P<pairs>(?:\\\\)*){_ESCAPE}(?:{_QUOTED}|{_SET}|{_TITLE})"
 _ANY = re.compile(rf"{RAW}|{_WRITTEN}".encode())
 
 

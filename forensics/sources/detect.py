@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from forensics.incident import Incident
@@ -14,6 +15,7 @@ from forensics.sources.registry import PARQUET, Format, by_name, header, known
 from forensics.sources.shape import shape
 from forensics.sources.weighed import weighed
 from forensics.sources.wrappers import ahead
+from forensics.sources.wrappers.kinds import LOOSELY, Head
 from forensics.sources.wrappers.objects import in_a_list
 from forensics.sources.wrappers.stack import Stack
 
@@ -64,7 +66,10 @@ def detect(
     if not opened.magic:
         return Detected(stack, None, EMPTY)
     found = unwrapped(stack, incident, stream)
-    return _behind(stack, incident, stream) or found if found.shape else found
+    if found.shape or _has_more_ahead(found):
+        inner = _within(found, incident, stream) or _late(found, incident)
+        return inner or _behind(stack, incident, stream) or found
+    return found
 
 
 def unwrapped(stack: Stack, incident: Incident, stream: str | None = None) -> Detected:
@@ -82,6 +87,37 @@ _PROBED = 256 << 10
 """Bytes behind lines of something else by which it is told whether they are in a known format."""
 
 
+def _has_more_ahead(found: Detected) -> bool:
+    """Say whether the first name of a table's header has something before it: it is not read."""
+    first = found.stack.source.head().split(b"\n", 1)[0]
+    a_table = found.format is not None and not found.format.apart(first)
+    return a_table and _NAME.match(first) is None
+
+
+_NAME = re.compile(rb'"?[\w.]*"?\s*(?:,|$)|PAR1')
+
+
+def _within(found: Detected, incident: Incident, stream: str | None) -> Detected | None:
+    """Return what is within a wrapper by which alone it is not told; None where nothing known.
+
+    Lines in it are of no form that shows them to be an engine's, but of a known format: of the
+    same one where the file was taken for a table.
+    """
+    names, stack = plain.names(incident), found.stack
+    head = stack.source.head()
+    for kind in LOOSELY:
+        if not kind.tells(Head(head), names):
+            continue
+        probed = Stack(OneBlock(Block(head[:_PROBED], 1, None)))
+        probed.take_off(kind, names)
+        inner = unwrapped(probed, incident)
+        known = inner.format is not None and found.format in (None, inner.format)
+        if known and not _has_more_ahead(inner):
+            stack.take_off(kind, names, stream)
+            return unwrapped(stack, incident, stream)
+    return None
+
+
 def _behind(stack: Stack, incident: Incident, stream: str | None) -> Detected | None:
     """Return what is behind a few lines of something else; None where that is nothing known."""
     head = stack.source.head()
@@ -93,9 +129,17 @@ def _behind(stack: Stack, incident: Incident, stream: str | None) -> Detected | 
     return None
 
 
-def tell(stack: Stack, incident: Incident) -> Detected:
-    """Return what the lines behind the wrappers are."""
-    head = printed.plain(stack.source.head())
+def _late(found: Detected, incident: Incident) -> Detected | None:
+    """Return what the lines are as their processes printed them; None where nothing known."""
+    head = found.stack.source.head()
+    lines = printed.plain(head)
+    late = tell(found.stack, incident, lines) if lines is not head else found
+    return late if found.format is None and late.format is not None else None
+
+
+def tell(stack: Stack, incident: Incident, head: bytes | None = None) -> Detected:
+    """Return what the lines behind the wrappers are: those of ``head``, or all."""
+    head = stack.source.head() if head is None else head
     if plain.is_result(header(head), incident):
         return Detected(stack, None, plain.RESULT)
     a_list = in_a_list(head)

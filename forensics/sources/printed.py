@@ -18,7 +18,7 @@ from forensics.sources.blocks import Block, Source
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Parsed, Unread
-from forensics.sources.processes import HELD_BACK, MARK, PROCESS, Unrepeated, kind
+from forensics.sources.processes import HELD_BACK, MARK, OF_VLLM, PROCESS, Unrepeated, kind
 
 Read = Callable[[Source], Iterable[Parsed]]
 IDLE = "line that Ray counted and did not print, of a kind that names no request"
@@ -27,7 +27,7 @@ _KINDS = 200
 _RECORDS = (b') {"', b") Receive: obj=", b") Finish: obj=")
 _NAMED = re.compile(
     rb"^(?:" + PROCESS.encode() + rb')+(?=\{"|(?:Receive|Finish): obj=)'
-    rb'(?!\{[^\n]*"name": ?"vllm[.])'
+    rb"(?!" + OF_VLLM + rb")"
 )
 
 

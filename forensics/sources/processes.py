@@ -14,9 +14,11 @@ from typing import NamedTuple
 from forensics.sources.colours import RAW
 
 REPEATED = r"\[repeated [0-9]{1,9}x across cluster\]"
-PROCESS = rf"\([^()\n]{{1,100}} pid=[0-9]{{1,10}}(?:, ip=[^()\n]{{1,64}})?\) +(?:{REPEATED} +)?"
+PROCESS = rf"\([^()\n]{{1,100}} pid=[0-9]{{1,10}}(?:, ip=[^()\n]{{1,64}})?\) (?:{REPEATED} )?"
 """One of them, as a pattern of texts without colours; it needs no look around."""
 HELD_BACK = "line that Ray counted and did not print (RAY_DEDUP_LOGS=0 prints all)"
+OF_VLLM = rb'\{(?=[^\n]*"asctime": ?")(?=[^\n]*"name": ?"vllm[.])'
+"""Begin of a record of vLLM's own log, which keeps its process."""
 MARK = b"x across cluster]"
 """In each line that stands for several."""
 _COLOUR = rb"(?:" + RAW.encode() + rb")*"

@@ -1,56 +1,14 @@
 """Whole logs behind two wrappers, in any order: as many records as without."""
 
-import json
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from tests.sources.wraplines import WRAPPERS, each
+
 DATA = Path(__file__).parents[1] / "_data" / "sources"
-AT = "2026-02-03T04:00:00.123456789Z"
 LOGS = ["vllm.log", "sglang.log", "profiles/envoy-ai-gateway.jsonl"]
-
-
-def each(make):
-    return lambda lines: "\n".join(make(line) for line in lines)
-
-
-def partial(line: str) -> str:
-    half = len(line) // 2
-    return f"{AT} stdout P {line[:half]}\n{AT} stdout F {line[half:]}"
-
-
-def loki(lines: list[str]) -> str:
-    values = [[str(1_770_091_200_000_000_000 + at), line] for at, line in enumerate(lines)]
-    found = {"resultType": "streams", "result": [{"stream": {"pod": "p1"}, "values": values}]}
-    return json.dumps({"status": "success", "data": found})
-
-
-def hits(lines: list[str]) -> str:
-    found = [
-        {"_id": str(at), "_source": {"@timestamp": AT, "message": line}}
-        for at, line in enumerate(lines)
-    ]
-    return json.dumps({"took": 1, "hits": {"total": {"value": len(lines)}, "hits": found}})
-
-
-WRAPPERS = {
-    "cri": each(lambda line: f"{AT} stdout F {line}"),
-    "cri partial": each(partial),
-    "docker": each(lambda x: json.dumps({"log": f"{x}\n", "stream": "stdout", "time": AT})),
-    "journald": each(
-        lambda x: json.dumps({"__REALTIME_TIMESTAMP": "1770091200000000", "MESSAGE": x})
-    ),
-    "loki": loki,
-    "elastic": hits,
-    "splunk": each(lambda x: json.dumps({"preview": False, "result": {"_raw": x, "_time": AT}})),
-    "compose": each(lambda line: f"vllm-1  | {line}"),
-    "kubectl": each(lambda line: f"[pod/p-1/c] {line}"),
-    "syslog": each(lambda line: f"<14>1 {AT} h1 app 1 - - {line}"),
-    "colour": each(lambda line: f"\x1b[32m{line}\x1b[0m"),
-    "process": each(lambda line: f"(RayActor pid=12, ip=10.0.0.1) {line}"),
-    "logfmt": each(lambda line: f"ts={AT} level=info msg={json.dumps(line)}"),
-}
 
 
 @pytest.mark.few(40)

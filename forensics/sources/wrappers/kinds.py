@@ -90,13 +90,13 @@ def _json_parse(form: jsonforms.JsonForm) -> Parse:
     return parse
 
 
-def _json(form: jsonforms.JsonForm) -> Wrapper:
+def _json(form: jsonforms.JsonForm, *, loosely: bool = False) -> Wrapper:
     parse = _json_parse(form)
 
     def tells(head: Head, _: Names) -> bool:
         lines = head.lines
         begun = lines[:1] != [] and lines[0].startswith(form.opens) and _most(lines, parse)
-        return begun and any(map(form.sure, _inners(lines, parse)))
+        return begun and (loosely or any(map(form.sure, _inners(lines, parse))))
 
     return Wrapper(
         form.name,
@@ -107,9 +107,9 @@ def _json(form: jsonforms.JsonForm) -> Wrapper:
     )
 
 
-def _text(form: textforms.TextForm) -> Wrapper:
+def _text(form: textforms.TextForm, *, loosely: bool = False) -> Wrapper:
     def tells(head: Head, _: Names) -> bool:
-        return _most(head.lines, form.parse) and _shown(head.lines, form)
+        return _most(head.lines, form.parse) and (loosely or _shown(head.lines, form))
 
     return Wrapper(
         form.name,
@@ -265,3 +265,9 @@ WRAPPERS: tuple[Wrapper, ...] = (
     _LOGFMT,
     COLOUR,
 )
+LOOSELY: tuple[Wrapper, ...] = (
+    *(_json(form, loosely=True) for form in (*jsonforms.FORMS, otellogs.FORM, shipped.FORM)),
+    *(_text(form, loosely=True) for form in _TEXTS),
+    replace(_PROCESSES, tells=lambda head, _: _most(head.lines, processes.behind)),
+)
+"""The same without a look at the lines behind: for who knows a format there, and nowhere else."""

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from forensics.sources.processes import PROCESS, REPEATED
+from forensics.sources.processes import OF_VLLM, PROCESS, REPEATED
 from forensics.sources.wrappers.inner import Inner
 
 TITLE = "process prefixes"
 _PREFIX = re.compile(rb"(?:" + PROCESS.encode() + rb")+")
 _TIMES = re.compile(REPEATED.encode())
-_OF_VLLM = re.compile(
-    rb"[A-Z]{4,8} \d\d-\d\d \d\d:|\[[^\]]{19},\d{3}\] LMCache |\{(?=.*\"name\": ?\"vllm[.\"])"
-)
+_OF_VLLM = re.compile(rb"[A-Z]{4,8} \d\d-\d\d \d\d:|\[[^\]]{19},\d{3}\] LMCache |" + OF_VLLM)
 _OF_SGLANG = re.compile(rb"\[?\d{4}-\d\d-\d\d \d\d:")
 
 
