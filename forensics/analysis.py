@@ -17,6 +17,7 @@ from forensics import (
     claimants,
     judging,
     markers,
+    otherlogs,
     skew,
     traces,
     unseen,
@@ -76,6 +77,8 @@ class Analysis:
     """Of the unpaired gateway records those that are no rows; see :mod:`forensics.claimants`."""
     unsettled: pl.DataFrame
     """What may be one another's; see :mod:`forensics.joins.unsettled`."""
+    twins: pl.DataFrame
+    """Rows that two logs may both hold; see :mod:`forensics.otherlogs`."""
     stood_for: int
     """Records of prefill that a gateway's stands for; see :mod:`forensics.joins.beside`."""
     orphans: pl.Series
@@ -208,6 +211,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         unpaired=folded.unpaired,
         hidden=claimed.hidden,
         unsettled=folded.unsettled,
+        twins=otherlogs.twins(claimed.judged, folded.observations, formats),
         stood_for=folded.stood_for,
         orphans=folded.orphans,
         clock_pairs=clock_pairs,

@@ -179,7 +179,7 @@ def test_one_record_that_could_be_either_of_two_requests_counts_once(case_of: Ca
     assert case.analysis.unpaired == 1
     head = case.exposure().headline
     assert (head.bound.low, head.bound.high) == (2, 2)
-    assert "1 of them may be others of them seen again" in head.sentence
+    assert "Up to 1 of them may be listed twice" in head.sentence
     nobodys = case_of(gateway("g", 0), *engine("d0", 1), *engine("d1", 2))
     assert brief(nobodys) == both
     assert nobodys.exposure().headline.bound.high == 2

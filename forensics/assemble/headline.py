@@ -44,7 +44,7 @@ def headline(
     unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
     lacking = incomplete(analysis)
     lost = pl.concat([analysis.holes.lacking, analysis.holes.untold])
-    counted_twice = twice(got, analysis.unsettled, lost)
+    counted_twice = twice(got, analysis.unsettled, lost, analysis.twins)
     times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return doc.Headline(
         sentence=sentence(among, told, rows.height)
@@ -126,12 +126,12 @@ def sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
 
 
 def _listed_twice(counted: Twice) -> str:
-    """Say how many may be listed under the id of a gateway and under an engine's."""
+    """Say how many may be listed twice, under ids of two logs."""
     if not counted.listed:
         return ""
     return (
-        f" {counted.listed:,} of them may be others of them seen again: a gateway and engines "
-        "logged them under ids that do not tell."
+        f" Up to {counted.listed:,} of them may be listed twice: two logs held them under "
+        "ids that do not tell."
     )
 
 

@@ -26,7 +26,7 @@ def arithmetic(
         twice: of how many a gateway's record and an engine's may both be counted.
     """
     certain = counts.get("confirmed", 0) + counts.get("probable", 0)
-    low = certain - twice.certain
+    low = max(certain - twice.certain, min(certain, 1))
     more = {
         "possible": counts.get("possible", 0),
         "not assessable": counts.get("not_assessable", 0),
@@ -71,6 +71,6 @@ def _less(twice: Twice) -> str:
     if not parts:
         return ""
     return (
-        f" That is {' and '.join(parts)} than are listed: a gateway's record and an engine's of "
-        "one size and time may be of one request, and their ids do not tell."
+        f" That is {' and '.join(parts)} than are listed: two records of one size and time may "
+        "be of one request, and their ids do not tell."
     )

@@ -1,9 +1,12 @@
-"""Requests that a client's record and an engine's may both stand for: by how many a count is high.
+"""Requests that two records may both stand for: by how many a count is high.
 
-Where their ids do not tell which is which, both are listed (see :mod:`forensics.claimants`), and
-one response counts twice. Records of one size and time are held against each other, one to one in
-order of time. What is certain counts by its larger side alone, however far apart clocks may
-be. The highest count is lowered only where the logs of one side lack nothing that is known of: each
+One is a client's and the other an engine's, or both are of one side, in logs of two formats. Where
+their ids do not tell which is which, both are listed (see :mod:`forensics.claimants` and
+:mod:`forensics.otherlogs`), and one response counts twice.
+
+Client records and engines' requests of one size and time are held against each other, one to one
+in order of time. What is certain counts by its larger side alone, however far apart clocks may be.
+The highest count is lowered only where the logs of one side lack nothing that is known of: each
 record of the other side is then one of that side's as well.
 """
 
@@ -34,14 +37,50 @@ class Twice:
     counted: int = 0
 
 
-def twice(judged: pl.DataFrame, open_: pl.DataFrame, lacking: pl.DataFrame) -> Twice:
+def twice(
+    judged: pl.DataFrame, open_: pl.DataFrame, lacking: pl.DataFrame, twins: pl.DataFrame
+) -> Twice:
     """Return how many requests may be counted twice.
+
+    A row may be taken off the highest count for either reason, but for both only once.
 
     Args:
         judged: requests with their tiers.
         open_: what joins did not settle, of :mod:`forensics.joins.unsettled`.
         lacking: ``handoff`` and ``hop`` of requests of which a hop's logs hold no record.
+        twins: of :func:`forensics.otherlogs.twins`.
     """
+    first, second = _sides(judged, open_, lacking), _logs(judged, twins)
+    return Twice(
+        certain=first.certain + second.certain,
+        listed=first.listed + second.listed,
+        counted=max(first.counted, second.counted),
+    )
+
+
+def _logs(judged: pl.DataFrame, twins: pl.DataFrame) -> Twice:
+    """Return how many may be counted twice since two logs of one side hold them."""
+    if not twins.height:
+        return Twice()
+    tiers = dict(judged.select("handoff", "tier").iter_rows())
+    only = twins.filter(pl.col("handoff").is_unique() & pl.col("other").is_unique())
+    only = only.filter(~pl.col("handoff").is_in(only["other"].implode()))
+    sure, listed = (_among(twins, tiers, some) for some in (CERTAIN, AFFECTED_TIERS))
+    return Twice(certain=sure, listed=listed, counted=int(only["answer"].sum()))
+
+
+def _among(twins: pl.DataFrame, tiers: dict[int, str], some: tuple[str, ...]) -> int:
+    """Return of how many rows of some tiers another of them may be the same."""
+    rows = [
+        pair
+        for pair in twins.select("handoff", "other").iter_rows()
+        if all(tiers.get(key) in some for key in pair)
+    ]
+    return min(len({first for first, _ in rows}), len({other for _, other in rows}))
+
+
+def _sides(judged: pl.DataFrame, open_: pl.DataFrame, lacking: pl.DataFrame) -> Twice:
+    """Return how many may be counted twice by a client's record and an engine's."""
     if not open_["call"].any() or open_["call"].all():
         return Twice()
     known = judged.select("handoff", "tier", stopped=flag("not_delivered"))
