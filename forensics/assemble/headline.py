@@ -43,7 +43,8 @@ def headline(
     told = [t for t in found_recipients if t.tier in AFFECTED_TIERS]
     unknown = sum(t.n_confirmed + t.n_probable + t.n_possible for t in told if t.tenant_id is None)
     lacking = incomplete(analysis)
-    lost = pl.concat([analysis.holes.lacking, analysis.holes.untold])
+    holes = (analysis.holes.lacking, analysis.holes.untold)
+    lost = pl.concat(rows.select("handoff", "hop") for rows in holes)
     counted_twice = twice(got, analysis.unsettled, lost, analysis.twins)
     times = got.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return doc.Headline(
