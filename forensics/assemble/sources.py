@@ -98,8 +98,8 @@ def _checked(modelled: list[Stay]) -> str:
     none = sum(bool(stay.unchecked) for stay in modelled)
     if not none:
         return said
-    where = f"for {none:,} of {count(len(modelled), 'stay')} of a rank"
-    return f"{said}; {where} they do not confirm it, and whom it names there is possible at most"
+    where = f"for {none:,} of {count(len(modelled), 'run')} of a rank"
+    return f"{said}; {where} nothing confirms it, and whom it names there is possible at most"
 
 
 def _read(analysis: Analysis, how: Literal["semi", "anti"]) -> pl.DataFrame:
