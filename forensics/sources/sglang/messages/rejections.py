@@ -8,8 +8,9 @@ from forensics.schema import ENGINE_HOP, REFUSAL_LIMIT, TIMED_LATE
 from forensics.sources.forms import Form
 from forensics.sources.sglang.message import COUNT, LONG_ID, QUOTE, Message, Rows, number
 
-_BY = rf", self\.rid={QUOTE}(?<rid>{LONG_ID}){QUOTE}$"
+_FRONT_END = r"\[http_server\] Error: "
 _OTHER_RANK = "rejection line of another tensor rank"
+_ANSWERED = "refusal as the web server answers with it"
 
 
 def _refused(
@@ -68,6 +69,16 @@ def _over_context(rows: Rows) -> None:
     Rows(here, rows.context, rows.parsed).fact("server_pool", ranked=False, context_tokens=context)
 
 
+def _both(text: str, ending: str = "$") -> tuple[str, str]:
+    """Return the forms of a refusal: the engine's line, and the web server's answer with it."""
+    return rf"^{text}{ending}", rf"^{_FRONT_END}{text}(?<answered>)$"
+
+
+def _once_more() -> pl.Expr:
+    """The engine has a line of its own for it: a second row would be a second request."""
+    return pl.when(pl.col("answered").is_not_null()).then(pl.lit(_ANSWERED))
+
+
 def _printed_again() -> pl.Expr:
     """Up to 0.4.6 every tensor rank prints the line, without an id.
 
@@ -79,34 +90,34 @@ def _printed_again() -> pl.Expr:
 
 
 _REFUSED_BEFORE = "request refused before the engine"
-_FRONT_END = r"^(?:\[http_server\] Error: )?"
 _REQUESTED = "Requested token count exceeds the model's"
 _LONGER = (
-    rf"{_FRONT_END}The input \((?<tokens>{COUNT}) tokens\) is longer than the model's context "
-    rf"length \((?<context>{COUNT}) tokens\)\."
+    rf"^(?:{_FRONT_END})?The input \((?<tokens>{COUNT}) tokens\) is longer than the model's "
+    rf"context length \((?<context>{COUNT}) tokens\)\."
 )
 _OVER_CONTEXT = (
     _LONGER,
-    rf"{_FRONT_END}{_REQUESTED} maximum context length of (?<context>{COUNT}) tokens\.",
+    rf"^(?:{_FRONT_END})?{_REQUESTED} maximum context length of (?<context>{COUNT}) tokens\.",
     rf"^\w{{1,80}}: (?<elsewhere>The input \([0-9]|{_REQUESTED})",
 )
-_REJECTION = (
-    rf"^Input length \((?<tokens>{COUNT}) tokens\) exceeds the maximum allowed length "
-    rf"\((?<limit>{COUNT}) tokens\)\. Use a shorter input or enable --allow-auto-truncate\."
-    rf"(?:, self\.rid={QUOTE}(?<rid>{LONG_ID}){QUOTE})? ?$"
+_REJECTION = _both(
+    rf"Input length \((?<tokens>{COUNT}) tokens\) exceeds the maximum allowed length "
+    rf"\((?<limit>{COUNT}) tokens\)\. Use a shorter input or enable --allow-auto-truncate\.",
+    rf"(?:, self\.rid={QUOTE}(?<rid>{LONG_ID}){QUOTE})? ?$",
 )
-_MULTIMODAL = (
-    r"^Multimodal prompt is too long after expanding multimodal tokens\. After expanding "
+_MULTIMODAL = _both(
+    r"Multimodal prompt is too long after expanding multimodal tokens\. After expanding "
     rf"len\(req\.origin_input_ids_unpadded\)={COUNT} => (?<tokens>{COUNT}) >= "
-    rf"(?<limit>{COUNT})\.{_BY}"
+    rf"(?<limit>{COUNT})\.",
+    rf", self\.rid={QUOTE}(?<rid>{LONG_ID}){QUOTE}$",
 )
-_OVER_POOL = (
-    rf"^Request (?<rid>{LONG_ID}) exceeds the maximum number of tokens: "
-    rf"(?<tokens>{COUNT}) > {COUNT}$"
+_OVER_POOL = _both(
+    rf"Request (?<rid>{LONG_ID}) exceeds the maximum number of tokens: "
+    rf"(?<tokens>{COUNT}) > {COUNT}"
 )
-_OVER_WINDOW = (
-    rf"^Request (?<rid>{LONG_ID}) requires too many SWA KV tokens for decode "
-    rf"preallocation: (?<needed>{COUNT}) > {COUNT}$"
+_OVER_WINDOW = _both(
+    rf"Request (?<rid>{LONG_ID}) requires too many SWA KV tokens for decode "
+    rf"preallocation: (?<needed>{COUNT}) > {COUNT}"
 )
 _TRUNCATION = (
     r"^Request length is longer than the KV cache pool size or the max context length\. "
@@ -122,9 +133,9 @@ MESSAGES = (
             "id and length of a refused prompt, and the limit; under dp-attention rank 0 alone",
         ),
         ("Input length (",),
-        (_REJECTION,),
+        _REJECTION,
         _over_limit,
-        aside=_printed_again(),
+        aside=pl.coalesce(_once_more(), _printed_again()),
     ),
     Message(
         Form(
@@ -134,8 +145,9 @@ MESSAGES = (
             "the same, of a prompt that grew too long with its images",
         ),
         ("Multimodal prompt is too long",),
-        (_MULTIMODAL,),
+        _MULTIMODAL,
         _over_limit,
+        aside=_once_more(),
     ),
     Message(
         Form(
@@ -145,8 +157,9 @@ MESSAGES = (
             "id and length of a prompt that is longer than the pool",
         ),
         (" exceeds the maximum number of tokens: ",),
-        (_OVER_POOL,),
+        _OVER_POOL,
         _over_pool,
+        aside=_once_more(),
     ),
     Message(
         Form(
@@ -156,8 +169,9 @@ MESSAGES = (
             "id of a prompt that decode's sliding-window pool cannot take",
         ),
         (" requires too many SWA KV tokens",),
-        (_OVER_WINDOW,),
+        _OVER_WINDOW,
         _over_window,
+        aside=_once_more(),
     ),
     Message(
         Form(
