@@ -175,6 +175,12 @@ WITH_TIME: dict[str, Lay] = {
     "Splunk HEC": records(
         lambda n, line: {"time": micros(n) / 1e6, "host": "g", "event": {"message": line}}
     ),
+    "Splunk, row by row": records(
+        lambda n, line: {"_time": rfc(n), "_raw": line, "host": "g", "source": CANARY}
+    ),
+    "Splunk, row by row in seconds": records(
+        lambda n, line: {"_raw": line, "_time": f"{micros(n) / 1e6:.6f}", "host": "g"}
+    ),
     "Splunk, rows": document(
         lambda found: {"fields": ["_time", "_raw"], "rows": [[rfc(n), line] for n, line in found]}
     ),

@@ -118,6 +118,10 @@ class _Event(Struct, gc=False):
     host: str | None = None
 
 
+class _Row(_Event, gc=False):
+    time: str | float = field(name="_time")
+
+
 class _Splunk(Struct, gc=False):
     result: _Event
     preview: bool = False
@@ -386,6 +390,7 @@ FORMS = (
     JsonForm("journal", "the journal (journalctl -o json)", _Journal, _journal),
     JsonForm("loki-lines", "logcli -o jsonl", _Logcli, _logcli),
     JsonForm("splunk", "a Splunk export", _Splunk, _splunk),
+    JsonForm("splunk-rows", "rows of Splunk, one a line", _Row, splunk_event),
     JsonForm("elastic-hit", "a dump of Elasticsearch", Hit, hit),
     JsonForm("google", "Google Cloud Logging", Google, google),
     JsonForm("cloudwatch", "a CloudWatch subscription", Subscription, subscription),
