@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from forensics import lab
 from forensics.cli import run
 from forensics.errors import Exit, UsageError
 from forensics.objects import ObjectPath, place
+from tests import pages
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "object-storage.md"
 
 SECRETS = ("CANARY", "AKIA", "bPxRfi")
 
@@ -104,6 +108,22 @@ def test_a_report_names_addresses_and_is_made_again(
     bucket.put(f"logs/{next(logs.iterdir()).name}", b"{}\n")
     assert run(["verify", str(out)]) == Exit.MISMATCH
     no_secret(*capsys.readouterr(), (out / "manifest.json").read_text())
+
+
+def test_the_commands_of_the_page_read_it(
+    bucket: Any, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("incident.toml").touch()
+    for log in logs.iterdir():
+        bucket.put(f"logs/{log.stem}/{log.name}.gz", gzip.compress(log.read_bytes()))
+    page = PAGE.read_text(encoding="utf-8")
+    (block,) = (block for block in pages.blocks(page) if block.kind == "text")
+    for command, _ in block.steps:
+        program, *arguments = shlex.split(command)
+        assert program == "forensics"
+        assert run(arguments) in (Exit.COMPLETE, Exit.INCOMPLETE), command
+    assert "holds" in capsys.readouterr().err
 
 
 def test_processes_read_objects_as_well(bucket: Any, logs: Path) -> None:
