@@ -95,11 +95,11 @@ def _checked(modelled: list[Stay]) -> str:
     said = "no figures of the engine's own are there to check it by"
     if hours:
         said = f"the engine's own figures agree in {fitting:,} of {count(hours, 'rank hour')}"
-    none = sum(bool(stay.unchecked) for stay in modelled)
-    if not none:
+    few = sum(stay.capped for stay in modelled)
+    if not few:
         return said
-    where = f"for {none:,} of {count(len(modelled), 'run')} of a rank"
-    return f"{said}; {where} nothing confirms it, and whom it names there is possible at most"
+    where = f"for {few:,} of {count(len(modelled), 'run')} of a rank"
+    return f"{said}; {where} they do not confirm it, and whom it names there is possible at most"
 
 
 def _read(analysis: Analysis, how: Literal["semi", "anti"]) -> pl.DataFrame:
@@ -164,7 +164,7 @@ def _example(analysis: Analysis) -> doc.OwnedPages | None:
         decode_node=head["decode_node"],
         pages=_whole(own["pages"].sum()),
         owners=_owners(own),
-        confirmed=bool(head["confirmed"]),
+        believed=bool(head["believed"]),
     )
 
 

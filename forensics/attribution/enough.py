@@ -4,7 +4,8 @@ A figure is a witness of the holds of its moment. A few agree by chance, and hou
 nothing of what ran in them. Shares are printed to two decimals: of a pool that is hardly used they
 fit many sizes, and when pages are used again hangs on its size. Where witnesses are too few,
 nothing tells a record of another rank, pool or moment from a true one: whom a replay names is
-possible then, and never more.
+possible then, and never more. Of a rank without any figure there is nothing to hold a replay
+against, and the report says so.
 """
 
 from __future__ import annotations

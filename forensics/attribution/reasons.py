@@ -52,4 +52,4 @@ UNCHECKED = {
     "hours_without_figures": f"less than {SEEN:.0%} of the requests are of hours with such figures",
     "pool_unconfirmed": f"the engine's own figures do not tell its pool to {POOL:.0%}, up and down",
 }
-"""Why whom the replay of a rank names is possible at the most, by code."""
+"""Why nothing confirms the replay of a rank, by code."""

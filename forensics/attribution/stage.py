@@ -35,8 +35,8 @@ from forensics.markers import Markers
 from forensics.schema import AFFECTED_TIERS
 
 CERTAIN = 0.9
-"""From this probability on a source is ``probable``, where its response is and figures of the
-engine's own confirm the replay."""
+"""From this probability on a source is ``probable``, where its response is and the engine's own
+figures, where there are any, confirm the replay."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ def attribute(
         for stay, one in zip(found, replays.replay_all(found), strict=True)
     ]
     told_of = [
-        one.with_columns(confirmed=pl.lit(not stay.unchecked))
+        one.with_columns(believed=pl.lit(not stay.capped))
         for stay, one in zip(found, named, strict=True)
     ]
-    every = pl.concat([pl.DataFrame(schema={**replays.NAMED, "confirmed": pl.Boolean()}), *told_of])
+    every = pl.concat([pl.DataFrame(schema={**replays.NAMED, "believed": pl.Boolean()}), *told_of])
     pairs = [judged.pairs]
     if not writes:
         pairs.append(tail.pairs(read))
@@ -184,7 +184,7 @@ def _as_pairs(
     )
     pages = (pl.col("pages") + 0.5).floor().cast(pl.Int64)
     sure = (pl.col("probability") >= CERTAIN) & pl.col("tier").is_in(AFFECTED_TIERS[:2])
-    sure &= pl.col("confirmed")
+    sure &= pl.col("believed")
     same = (pl.col("source_tenant_id") == pl.col("tenant_id")).fill_null(value=False)
     rows = found.with_columns(
         origin=pl.lit("decode"),

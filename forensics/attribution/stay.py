@@ -44,6 +44,14 @@ class Stay:
             self.kept = self.rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))
         return self.kept
 
+    @property
+    def capped(self) -> bool:
+        """Whether whom a replay names is possible at most: the figures there are do not confirm it.
+
+        Where the logs have none at all, nothing denies it either, and the report says so.
+        """
+        return bool(self.unchecked - {"no_figures", "stated"})
+
     def let_go(self) -> None:
         """Keep of requests their number and that of the first attempt: they are one source.
 

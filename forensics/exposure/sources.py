@@ -12,8 +12,8 @@ class SourceRank(Struct, frozen=True):
 
     ``replays`` is 0 where it was not replayed, for ``reasons``; ``hours`` with figures of the
     engine's own, ``hours_fitting`` in which the replayed occupancy agrees with them. Of a rank that
-    is ``modelled, unchecked`` the ``reasons`` say why they do not confirm the replay: whom it names
-    there is possible at the most.
+    is ``modelled, unchecked`` the ``reasons`` say why they do not confirm the replay: where there
+    are some, whom it names is possible at the most.
     """
 
     node: str
@@ -64,8 +64,8 @@ class PageOwner(Struct, frozen=True):
 class OwnedPages(Struct, frozen=True):
     """The response of which most foreign pages are named, and who wrote them.
 
-    Unless figures of the engine's own confirmed the replay there, each is possible at the most,
-    whatever the probability.
+    Where figures of the engine's own do not confirm the replay, it is not ``believed``: each is
+    possible at the most, whatever the probability.
     """
 
     request_id: str
@@ -73,7 +73,7 @@ class OwnedPages(Struct, frozen=True):
     decode_node: str
     pages: int
     owners: list[PageOwner]
-    confirmed: bool = False
+    believed: bool = True
 
 
 class Spread(Struct, frozen=True):

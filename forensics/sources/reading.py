@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -262,7 +261,7 @@ def _read_format(
     context = replace(context, stream=found.stack.stream or "")
     source = ToDamage(found.stack.source)
     # A format that was stated is not to be doubted of single lines either.
-    printed = Printed(source, partial(format_.read, context=context))
+    printed = Printed(source, lambda some: format_.read(some, context))
     apart = Apart(printed, None if found.stated else format_, context.incident)
     if not found.stated:
         context = replace(context, foreign=Foreign(format_.name, context))

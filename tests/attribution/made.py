@@ -61,8 +61,3 @@ def tiers(case: forensics.Case) -> dict[str, str]:
     """Tier by source tenant: the best that it has."""
     rows = case.sources.polars().select("source_tenant_id", "tier").sort("tier")
     return dict(rows.iter_rows())
-
-
-def named(case: forensics.Case) -> bool:
-    """Say whether the replay names anybody."""
-    return case.sources.polars()["probability"].count() > 0

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import forensics
-from tests.attribution.made import DAY, POOL, hold, named, read, reasons
+from tests.attribution.made import DAY, POOL, hold, read, reasons
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.5", f"01:0{n}:01.5") for n in range(6)]
 READER = hold(
@@ -149,7 +149,7 @@ def test_a_stretch_without_requests_in_any_log_widens(tmp_path, requests, lost):
     assert ("records_lost" in found(case)[0]) is lost
     tiers = dict(case.sources.polars().select("source_tenant_id", "tier").iter_rows())
     assert tiers.get("elsewhere") == ("not_assessable" if lost else None)
-    assert named(case) is not lost
+    assert ("probable" in tiers.values()) is not lost
 
 
 def without_a_hop(*, hole: range, others: range = range(0)) -> list[dict[str, object]]:
@@ -278,7 +278,7 @@ def test_a_log_in_no_known_form_may_be_of_anybody_on_the_ranks_it_is_named_for(
     case = forensics.read_logs(tmp_path)
     assert ("records_lost" in found(case)[0]) is lost
     assert best(case).get("of-e") == ("not_assessable" if lost else None)
-    assert named(case) is not lost
+    assert ("probable" in best(case).values()) is not lost
 
 
 def test_where_only_some_requests_were_logged_anybody_may_have_run(tmp_path):
@@ -293,7 +293,7 @@ def test_a_stretch_without_requests_widens_where_the_direction_is_not_settled(tm
     lines = (STARTED, *busy(hole=range(110, 135)), elsewhere, LAST)
     case = read(tmp_path, *lines, incident='[trigger]\nmechanism = "unknown"\n')
     assert best(case)["of-e"] == "not_assessable"
-    assert not named(case)
+    assert "probable" not in best(case).values()
 
 
 def test_without_pool_or_page_size_nothing_is_replayed(tmp_path):
@@ -328,6 +328,8 @@ def test_a_response_that_is_only_possible_has_no_probable_source(tmp_path):
 def test_the_sources_of_the_document_are_counted_by_response(tmp_path):
     case = read(tmp_path, POOL, *WRITERS, READER)
     by_tenant = {t.tenant_id: t for t in case.exposure().sources}
-    assert {t.tier for t in by_tenant.values()} == {"possible"}
+    assert {t.tier for t in by_tenant.values()} == {"probable", "possible"}
     assert all(t.responses == t.n_probable + t.n_possible == 1 for t in by_tenant.values())
+    assert by_tenant["of-w5"].n_probable == 1
+    assert by_tenant["of-w0"].n_possible == 1
     assert sum(t.pages or 0 for t in by_tenant.values()) == 7

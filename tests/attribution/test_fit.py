@@ -68,7 +68,9 @@ def test_complete_records_agree_with_the_engine(case_of):
     assert probable(case) > 100
     stays = {stay.node: stay for stay in case.analysis.attribution.stays}
     assert all(len(stays[node].holds) > 150 for node in CONFIRMED)
-    assert "; for 4 of 6 runs of a rank nothing confirms it" in case.exposure().attribution.sentence
+    assert (
+        "; for 4 of 6 runs of a rank they do not confirm it" in case.exposure().attribution.sentence
+    )
 
 
 def test_only_whom_a_confirmed_replay_names_is_probable(case_of):

@@ -3,7 +3,7 @@
 import pytest
 
 from forensics.assemble import sources
-from tests.attribution.made import POOL, hold, named, read, tiers, warm_up
+from tests.attribution.made import POOL, hold, read, tiers, warm_up
 
 WRITERS = [hold(f"w{n}", f"01:0{n}:00.51234{n}", f"01:0{n}:01.56789{n}") for n in range(6)]
 OVER = {"decode_prompt_tokens": 512, "prompt_tokens": 512, "reserved_pages": 8}
@@ -73,7 +73,7 @@ def test_one_that_the_gateway_calls_otherwise_is_of_one_rank(tmp_path):
     ]
     own = [row | {"hop": "decode"} for row in (*WRITERS, READER)]
     case = read(tmp_path, POOL, *own, *door)
-    assert named(case)
+    assert "probable" in tiers(case).values()
 
 
 def test_a_write_on_one_of_several_ranks_may_have_reached_whoever_was_on_any(tmp_path):
