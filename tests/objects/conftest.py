@@ -77,7 +77,11 @@ class Bucket:
         return f"s3://{self.name}/{key}"
 
     def put_folder(self, folder: Path, prefix: str) -> str:
-        """Write all files of a folder below a prefix and return its address."""
+        """Write all files of a folder below a prefix, alone, and return its address."""
+        from pyarrow import fs
+
+        if self._storage.get_file_info(f"{self.name}/{prefix}").type == fs.FileType.Directory:
+            self._storage.delete_dir(f"{self.name}/{prefix}")
         for path in sorted(folder.rglob("*")):
             if path.is_file():
                 self.put(f"{prefix}/{path.relative_to(folder).as_posix()}", path.read_bytes())
