@@ -110,11 +110,12 @@ def _page(found: Mapping[str, Any]) -> str:
     lines = [
         "# Public summary\n",
         (
-            "Recipients by their highest tier. Where a tier has fewer than "
-            f"{found['smallest_cell']} customers, or it or the total moved by fewer since an "
-            "earlier revision, no tier is shown but an empty one.\n"
+            "Recipients by their highest tier, with all of their requests that are listed: those "
+            "of that tier, of lower ones and those that could not be assessed. Where a tier has "
+            f"fewer than {found['smallest_cell']} customers, or it or the total moved by fewer "
+            "since an earlier revision, no tier is shown but an empty one.\n"
         ),
-        "| tier | customers | requests |",
+        "| highest tier | customers | their requests, of any tier |",
         "|---|--:|--:|",
     ]
     for cell in found["recipients"]:
