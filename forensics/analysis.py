@@ -152,11 +152,11 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     far = skew.far(clock_pairs)
     found = markers.collect(reading.markers, folded.observations, clocks, far)
     doubles = folded.unsettled.filter(pl.col("aside") > 0)
-    once = folded.observations.join(doubles, on="handoff", how="anti")
+    once = _without(folded.observations, doubles)
     logged = pl.concat([once, folded.aside], how="diagonal_relaxed")
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
-    rows = folded.frame.join(doubles, on="handoff", how="anti")
+    rows = _without(folded.frame, doubles)
     found_holes = holes.find(rows, logged, folded.within, lines, _partial(reading.files))
     timed = skew.widen(folded.frame, folded.observations, clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
@@ -224,6 +224,11 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         prefill_logs=of_prefill,
         _beyond=Beyond(behind, incident),
     )
+
+
+def _without(rows: pl.DataFrame, doubles: pl.DataFrame) -> pl.DataFrame:
+    """Return rows without those that others already stand for; most logs have none."""
+    return rows.join(doubles, on="handoff", how="anti") if doubles.height else rows
 
 
 def _losses(

@@ -16,7 +16,7 @@ from forensics.schema import CONFIG_KEYS, Column
 from forensics.sources.phrases import own
 from forensics.sources.secrets import label, looks_secret
 from forensics.sources.shape import SHAPE
-from forensics.sources.values import MODEL, unfit_id, unfit_model, unfit_name
+from forensics.sources.values import unfit_id, unfit_model, unfit_name
 
 Rule = Callable[[pl.Expr], pl.Expr]
 
@@ -125,8 +125,12 @@ STAMP = matching(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 def of(known: Column) -> Field:
     """Return the field of a column of the schema."""
-    name = model if known.name == MODEL else named
-    rules: dict[str, Rule] = {"id": identifier, "name": name, "config": settings}
+    rules: dict[str, Rule] = {
+        "id": identifier,
+        "name": named,
+        "model": model,
+        "config": settings,
+    }
     rule = one_of(known.codes) if known.kind == "code" else rules.get(known.kind)
     return Field(known.name, known.dtype, rule)
 
@@ -173,6 +177,7 @@ def logged(text: pl.Expr) -> pl.Expr:
 _AS_TEXT: tuple[tuple[tuple[str, ...], Rule], ...] = (
     (("id",), identifier),
     (("name",), named),
+    (("model",), model),
     (("count",), matching(r"\d{1,19}")),
     (("measure",), matching(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")),
     (("flag",), one_of(("true", "false"))),

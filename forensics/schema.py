@@ -12,13 +12,15 @@ from typing import Literal
 
 import polars as pl
 
-Kind = Literal["id", "name", "code", "count", "measure", "time", "flag", "config"]
+Kind = Literal["id", "name", "model", "code", "count", "measure", "time", "flag", "config"]
 """How a raw value is read.
 
 ``id``
     an identifier: at most 128 characters and no white space
 ``name``
-    a tenant or model: one or a few words, no free text; those of a model written as names are
+    a tenant: one or a few words, no free text
+``model``
+    a model: one word, or a few that are written as a name is
 ``code``
     one of a closed list; anything else becomes ``other`` or null
 ``count``
@@ -42,6 +44,7 @@ Belief = Literal["client", "decode", "prefill", "delivery"]
 _DTYPES: dict[str, pl.DataType] = {
     "id": pl.String(),
     "name": pl.String(),
+    "model": pl.String(),
     "code": pl.String(),
     "count": pl.Int64(),
     "measure": pl.Float64(),
@@ -92,7 +95,7 @@ REQUEST_COLUMNS: tuple[Column, ...] = (
     Column("prefill_request_id", "id", "prefill's id where it differs", "prefill"),
     Column("transfer_id", "id", "what both sides of the hand-off share"),
     Column("tenant_id", "name", "account, team or API-key alias", "client"),
-    Column("model", "name", "model that was asked for", "client"),
+    Column("model", "model", "model that was asked for", "client"),
     Column("received_at", "time", "arrival at the gateway or front end", "client"),
     Column("finished_at", "time", "end of the answer", "client", worst="max"),
     # Of a server and one of its ranks the rank, whose name is the longer one.

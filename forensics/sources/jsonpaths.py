@@ -31,6 +31,7 @@ _Whole = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 _EXPECTED: dict[Kind, Any] = {
     "id": str | int | None,
     "name": str | int | None,
+    "model": str | int | None,
     "code": str | None,
     "count": _Whole | None,
     "measure": float | None,

@@ -18,7 +18,7 @@ from msgspec import Meta, Raw
 from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting
 from forensics.sources.jsonrows import FAULTS
 
-_TEXTS = ("id", "name", "code", "time")
+_TEXTS = ("id", "name", "model", "code", "time")
 _NEVER = Annotated[int, Meta(ge=1, le=0)]
 """No value at all, not even null: a key tells by being there."""
 

@@ -30,7 +30,6 @@ _UNFIT_FOR_ID = r"[\s\p{Cc}]"
 _ROUNDED = r"^[+-]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$|^[+-]?[0-9]+[eE]\+[0-9]+$"
 """A hand-off's number that went through a float: of 63 bits it lost some, and joins wrongly."""
 _HAND_OFF = "transfer_id"
-MODEL = "model"
 _TRUE = ("true", "1", "t", "yes")
 _FALSE = ("false", "0", "f", "no")
 
@@ -122,7 +121,7 @@ def _count_lost(
     sums = lost.sum().row(0, named=True) if lost.width else {}
     rejected = {name for name, count in sums.items() if count}
     for name in sorted(rejected):
-        if columns[name].kind in ("id", "name", "config"):
+        if columns[name].kind in ("id", "name", "model", "config"):
             count_rejected(raw[name].filter(lost[name]), bad)
         else:
             bad[name] += sums[name]
@@ -257,8 +256,12 @@ def _maybe_rounded(name: str) -> pl.Expr:
 
 def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
     text = _text(name, dtype)
-    unfit = unfit_model if name == MODEL else unfit_name
-    return pl.when(~unfit(text)).then(text)
+    return pl.when(~unfit_name(text)).then(text)
+
+
+def _model(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
+    text = _text(name, dtype)
+    return pl.when(~unfit_model(text)).then(text)
 
 
 def _config(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
@@ -276,11 +279,14 @@ _CASTS = {
     "code": _code,
     "id": _identifier,
     "name": _name,
+    "model": _model,
     "config": _config,
 }
+_MAYBE_NO_NAME = (f"{names.MAYBE_UNFIT}|{PATTERN}", names.LONGEST_NAME)
 _DOUBTFUL: dict[Kind, tuple[str, int]] = {
     "id": (f"{_UNFIT_FOR_ID}|{PATTERN}", LONGEST_ID),
-    "name": (f"{names.MAYBE_UNFIT}|{PATTERN}", names.LONGEST_NAME),
+    "name": _MAYBE_NO_NAME,
+    "model": _MAYBE_NO_NAME,
 }
 
 
