@@ -10,6 +10,15 @@ Result = Literal["pass", "fail", "not observable"]
 Answer = Literal["shown", "assumed", "no"]
 
 
+class Check(Struct, frozen=True):
+    """One item of the isolation checklist."""
+
+    item: int
+    requirement: str
+    result: Literal["pass", "fail", "not observable"]
+    evidence: str
+
+
 class Property(Struct, frozen=True):
     """One property of an isolated hand-off, judged from the logs."""
 
