@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import data, measure, nodelog, table, timing, triage
+from benchmarks import data, measure, nodelog, sources, table, timing, triage
 from benchmarks.tasks import TASKS, Input
 
 SAMPLE = measure.ROOT / "data" / "samples" / "glm53"
@@ -37,12 +37,15 @@ def main() -> None:
     """Parse, generate, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "part", nargs="?", choices=("reading", "timing", "triage"), help="one part alone"
+        "part", nargs="?", choices=("reading", "timing", "sources", "triage"), help="one part alone"
     )
     parser.add_argument("--rows", type=int, default=400_000, help="requests (400,000)")
     parser.add_argument("--runs", type=int, default=3, help="runs per task, of which the median")
     parser.add_argument(
         "--timed", type=int, default=1_000_000, help="requests whose times are scored (1,000,000)"
+    )
+    parser.add_argument(
+        "--replayed", type=int, default=1_000_000, help="requests of replays (1,000,000)"
     )
     parser.add_argument(
         "--triaged", type=int, nargs="*", default=[1_000_000, 10_000_000],
@@ -75,6 +78,9 @@ def _asked(asked: argparse.Namespace, folder: Path, scratch: Path) -> tuple[str,
     if asked.part in (None, "timing"):
         _say("measuring: prefill times")
         parts.append(timing.measured(folder, asked.timed))
+    if asked.part in (None, "sources"):
+        _say("measuring: replays")
+        parts.append(sources.part(asked.replayed))
     if asked.part in (None, "triage"):
         _say("measuring: triage")
         found = triage.measured(folder, asked.triaged, asked.runs)

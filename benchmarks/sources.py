@@ -17,6 +17,7 @@ from functools import partial
 
 import numpy as np
 
+from benchmarks import table
 from forensics.attribution.allocators import sorted_sweep
 from forensics.attribution.allocators.base import Reads
 from forensics.attribution.holds import Holds
@@ -28,15 +29,35 @@ POOL = 17_920
 _STEP = 22_000
 _LONGEST = 600_000
 DAY = 86_400_000_000
+RANKS, RESPONSES, REPLAYS = 8, 200, 20
+_HEAD = ("requests", "seconds", "CPU s", "requests replayed a second", "peak MB of all processes")
+
+
+def part(requests: int) -> str:
+    """Return the throughput of the replay as Markdown, on all processors, of that many requests."""
+    workers = os.cpu_count() or 1
+    one = measured(requests, RANKS, RESPONSES, REPLAYS, workers)
+    said = (
+        f"Replay of the allocator, sorted sweep: {RANKS} ranks, {RESPONSES} responses that read "
+        f"pages of others, {REPLAYS} replays, {workers} process(es); without reading of logs."
+    )
+    row = [
+        f"{requests:,}",
+        f"{one['seconds']:.1f}",
+        f"{one['cpu_seconds']:.1f}",
+        f"{one['replayed_requests_a_second']:,.0f}",
+        f"{one['peak_bytes_of_workers'] / 1e6:,.0f}",
+    ]
+    return f"{said}\n\n{table.markdown(_HEAD, [row])}"
 
 
 def main() -> None:
     """Parse, run the ranks, print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.sources", description=__doc__)
     parser.add_argument("--requests", type=int, default=1_000_000, help="of all ranks")
-    parser.add_argument("--ranks", type=int, default=8)
-    parser.add_argument("--responses", type=int, default=200, help="triggered, of all ranks")
-    parser.add_argument("--replays", type=int, default=20)
+    parser.add_argument("--ranks", type=int, default=RANKS)
+    parser.add_argument("--responses", type=int, default=RESPONSES, help="triggered, of all ranks")
+    parser.add_argument("--replays", type=int, default=REPLAYS)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args()
     print(json.dumps(measured(**vars(asked))))

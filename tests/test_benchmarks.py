@@ -6,7 +6,7 @@ import pytest
 
 import forensics
 from benchmarks import __main__ as benchmarks
-from benchmarks import data, measure, nodelog, table, triage
+from benchmarks import data, measure, nodelog, sources, table, triage
 from benchmarks.tasks import TASKS
 
 ROWS = 300
@@ -85,6 +85,20 @@ def test_one_run_gives_every_figure(tmp_path, monkeypatch):
     for shown in (*reading, "MB/s per core", "`forensics --help`"):
         assert shown in text
     assert sorted(p.name for p in tmp_path.glob("*.log")) == ["decode-00-20.log", "decode-00-5.log"]
+
+
+def test_replays_have_a_row_with_their_throughput(monkeypatch):
+    told = {"seconds": 2.0, "cpu_seconds": 3.5, "peak_bytes_of_workers": 7e6}
+    told |= {"replayed_requests_a_second": 160_000}
+    monkeypatch.setattr(sources, "measured", lambda *_: told)
+    assert sources.part(16_000).splitlines()[-1] == "| 16,000 | 2.0 | 3.5 | 160,000 | 7 |"
+
+
+def test_what_is_replayed_fits_its_pool_and_names_pages():
+    cpu, peak, pages = sources.one_rank(seed=1, requests=2_000, responses=5, replays=2)
+    assert cpu > 0
+    assert peak > 1e6
+    assert pages > 0
 
 
 def test_the_picture_holds_each_task_beside_the_bare_scan():
