@@ -88,6 +88,17 @@ def _shares(file: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+def python_loop(file: Path) -> Work:
+    """Take the columns of each line with ``json.loads``: what a script of ten lines does."""
+
+    def work() -> object:
+        with file.open("rb") as lines:
+            kept = [tuple(map(json.loads(line).get, COLUMNS)) for line in lines]
+        return len(kept)
+
+    return work
+
+
 def polars_lines(file: Path) -> Work:
     """Find the lines of time statistics with Polars alone, and take one field of them."""
     import polars as pl
@@ -147,6 +158,7 @@ def report(file: Path) -> Work:
 TASKS: dict[str, Task] = {
     "NDJSON: bare polars scan": Task("requests", polars_scan),
     "NDJSON: bare duckdb scan": Task("requests", duckdb_scan),
+    "NDJSON: Python loop": Task("requests", python_loop),
     "NDJSON: reading pass": Task("requests", reading),
     "NDJSON: to an evidence set": Task("requests", evidence_set),
     "NDJSON: bare duckdb scan, all cores": Task("requests", duckdb_on_all, None),

@@ -54,12 +54,38 @@ def unstated(folder: Path) -> Work:
     return _triage(folder, states=False, times=False)
 
 
+def alone(folder: Path) -> Work:
+    """The same by one worker; without a number it takes as many as there are processors."""
+    return _triage(folder, states=False, times=False, workers=1)
+
+
+def on_dask(folder: Path) -> Work:
+    """The same on two workers of a Dask cluster, which are up before the clock starts."""
+    import atexit
+
+    from distributed import Client, LocalCluster
+
+    import forensics
+
+    workers = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    client = Client(workers)
+    client.run(_imported)
+    for end in (workers.close, client.close):  # the last registered comes first
+        atexit.register(end)
+    forensics.use(client)
+    return unstated(folder)
+
+
+def _imported() -> None:
+    import forensics.triage.scope  # noqa: F401 -- as in every task, not against the clock
+
+
 def timed(folder: Path) -> Work:
     """Triage with all prefill times scored: what ``forensics scope`` gives for any log."""
     return _triage(folder, states=False, times=True)
 
 
-def _triage(folder: Path, *, states: bool, times: bool) -> Work:
+def _triage(folder: Path, *, states: bool, times: bool, workers: int | None = None) -> Work:
     from dataclasses import replace
 
     import msgspec
@@ -73,7 +99,7 @@ def _triage(folder: Path, *, states: bool, times: bool) -> Work:
         if not states:
             bare = [msgspec.structs.replace(ledger, states=()) for ledger in asked.ledgers]
             asked = replace(asked, ledgers=bare)
-        return scope.scope(asked, times=times)
+        return scope.scope(asked, workers, times=times)
 
     return work
 
@@ -172,6 +198,8 @@ TASKS: dict[str, Callable[[Path], Work]] = {
     "bare scan of the same columns": bare,
     "triage by states": stated,
     "triage": unstated,
+    "triage, one worker": alone,
+    "triage, two Dask workers": on_dask,
     "triage with prefill times": timed,
     "DuckDB by hand": duckdb_sql,
     "DuckDB by hand, with repeated identifiers": duckdb_unique,

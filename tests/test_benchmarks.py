@@ -6,7 +6,7 @@ import pytest
 
 import forensics
 from benchmarks import __main__ as benchmarks
-from benchmarks import data, measure, nodelog, sources, table, triage
+from benchmarks import data, measure, nodelog, sources, table, triage, triagedata
 from benchmarks.tasks import TASKS
 
 ROWS = 300
@@ -53,6 +53,24 @@ def test_each_request_of_the_node_log_can_be_read(log):
 def test_each_task_runs(name, file, log):
     task = TASKS[name]
     assert task.ready(file if task.reads == "requests" else log)() is not None
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("triage") / "set"
+    triagedata.write(folder, 4_000)
+    return folder
+
+
+@pytest.mark.parametrize("name", [name for name in triage.TASKS if "Dask" not in name])
+def test_each_triage_runs(name, evidence):
+    assert triage.TASKS[name](evidence)() is not None
+
+
+@pytest.mark.long
+def test_the_triage_on_a_cluster_is_measured_by_itself(evidence):
+    figure = measure.task("triage, two Dask workers", evidence, 1, "benchmarks.triage")
+    assert figure.seconds > 0
 
 
 def test_a_child_that_fails_ends_the_run():
