@@ -11,21 +11,23 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from forensics._version import __version__
-from forensics.analysis import Analysis
 from forensics.build import build
 from forensics.evidence.hashes import digest
-from forensics.exposure import Exposure
 from forensics.incident import Incident, profile_files
 from forensics.objects import place_from
 from forensics.sources.evidence_set import Stored
 from forensics.sources.files import STDIN, as_shown
 from forensics.sources.overlap import LeftOut
 from forensics.sources.reading import FileFacts
+
+if TYPE_CHECKING:  # whoever makes a set has no use for the analysis, a process of its pool least
+    from forensics.analysis import Analysis
+    from forensics.exposure import Exposure
 
 DEPENDENCIES = ("polars", "pyarrow", "msgspec", "zstandard", "jinja2", "plotly", "click", "pyyaml")
 
