@@ -204,7 +204,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         duplicates=dict(Counter(per_file(folded.doubled)) + Counter(per_file(repeated))),
         probes=folded.probes,
         clocks=clocks,
-        assumed_nodes=_assumed(folded.assumed, capacities.epochs, traced.lines),
+        assumed_nodes=_assumed(folded.assumed, capacities.epochs, nameless),
         capacity=capacities,
         requests=claimed.judged,
         observations=_behind(folded, claimed.judged),

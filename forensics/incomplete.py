@@ -22,11 +22,18 @@ from forensics.sources.strangers import ASKED
 from forensics.sources.vllm.year import NO_YEAR
 from forensics.sources.wrappers.documents import CUT
 from forensics.sources.wrappers.inner import FURTHER
+from forensics.tallies import CORRUPTED, EXPIRED, READ_LATE
 from forensics.traces import STATE_MISMATCH, TRUNCATED
 from forensics.verdicts import BY_LENGTH, flag, ruled_by
 from forensics.wording import count
 
-LINES = {STATE_MISMATCH: "state-mismatch line", TRUNCATED: "truncation line"}
+LINES = {
+    STATE_MISMATCH: "state-mismatch line",
+    TRUNCATED: "truncation line",
+    CORRUPTED: "nameless corrupted request",
+    EXPIRED: "nameless expired hand-off",
+    READ_LATE: "nameless late read",
+}
 _SEVERAL = "of an id that several tries or tenants share, any of which may have been answered"
 EARLY = "from before the request came: not usable, no tier follows from it"
 TOGETHER = "of several logs together that their traffic makes no chance"

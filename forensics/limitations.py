@@ -135,6 +135,11 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
     if left.height:
         sentence = f"{count(left.height, 'line')} {_UNEXPLAINED} {_by_node(left)}"
         yield Limitation("lines_unexplained", sentence)
+    counts = analysis.traces.uncounted()
+    if counts.height:
+        number = int(counts["requests"].sum())
+        sentence = f"{count(number, 'request')} {_UNCOUNTED} {_by_node(counts)}"
+        yield Limitation("counts_unexplained", sentence)
     for sentence in blind.sentences(analysis.timing):
         yield Limitation("timing_blind", sentence)
     hits = analysis.markers.unmatched
@@ -146,8 +151,9 @@ def _of_the_signals(analysis: Analysis) -> Iterator[Limitation]:
 
 
 def _by_node(lines: pl.DataFrame) -> str:
-    """Say how many lines are of which node."""
-    counts = lines.with_columns(pl.col("node").fill_null("unknown node")).group_by("node").len()
+    """Say how many lines are of which node; one that counts requests is as many."""
+    counts = lines.with_columns(pl.col("node").fill_null("unknown node"))
+    counts = counts.group_by("node").agg(len=pl.col("requests").sum())
     counts = counts.sort("len", "node", descending=[True, False])
     named = [f"{node}: {number:,}" for node, number in counts.head(_MOST_NODES).iter_rows()]
     rest = counts.slice(_MOST_NODES)
@@ -198,6 +204,11 @@ _SIGNAL = {
 _UNEXPLAINED = (
     "of prefill that show a hand-off cut short and fit no request in these logs. They count in "
     "the upper bound; since they name nobody, no tenant can be told of them."
+)
+_UNCOUNTED = (
+    "that engines only count and no line names: they ended with invalid numbers, or their blocks "
+    "were given up before they were fetched, or fetched afterwards. They count in the upper bound, "
+    "one with two of these signs twice; since they name nobody, no tenant can be told of them."
 )
 _UNMATCHED = (
     "named by a canary record under the id of a request that was logged more than a minute away, "

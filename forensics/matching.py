@@ -96,6 +96,15 @@ def candidates(requests: pl.DataFrame, ranges: pl.DataFrame, kept: pl.Series) ->
     )
 
 
+def shown(requests: pl.DataFrame) -> pl.DataFrame:
+    """Return ``node`` and ``at`` of requests with evidence of their own: engines, and the end."""
+    known = [column.name for column in (*REQUEST_COLUMNS, *ENGINE_COLUMNS)]
+    rows = prepared(ensure(requests, known), owners_are_tenants=False)
+    direct = rows.filter(pl.any_horizontal(_fired("direct")))
+    at = pl.coalesce("finished_at", "received_at", pl.lit(0))
+    return direct.select(node=pl.coalesce("decode_node", "prefill_node"), at=at).drop_nulls()
+
+
 def _fired(weight: str) -> list[pl.Expr]:
     return [f.expression.fill_null(value=False) for f in FINDINGS if f.weight == weight]
 

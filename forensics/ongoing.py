@@ -2,8 +2,8 @@
 
 A prompt that was refused before any hand-off, or served in full, shows a path that works. One
 that was handed on short shows the fault even where its client went away and nothing
-was delivered. A line of a hand-off cut short that no request explains is no proof of it,
-and leaves open whether it has stopped.
+was delivered. A line of a hand-off cut short that no request explains, or a count of requests
+that nothing names, is no proof of it, and leaves open whether it has stopped.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def ongoing(analysis: Analysis) -> Ongoing:
         return Ongoing("cannot tell", "No record with a time was read.", None, None, 0, 0, 0, 0)
     affected = rows.filter("affected")
     last_affected = _last(affected["at"])
-    sign, line = _last(rows.filter("sign")["at"]), _last(analysis.traces.unexplained()["at"])
+    sign, line = _last(rows.filter("sign")["at"]), _last(_nameless(analysis))
     first, end = int(times.min()), int(times.max())  # type: ignore[arg-type]
     since = rows if last_affected is None else rows.filter(pl.col("at") > last_affected)
     long = since.filter(pl.col("over") | (pl.col("tokens") >= _shortest(affected)))
@@ -69,6 +69,12 @@ def _dated(analysis: Analysis) -> pl.DataFrame:
     return rows.filter(pl.col("at").is_not_null() & ~pl.col("out"))
 
 
+def _nameless(analysis: Analysis) -> pl.Series:
+    """Return the times of lines that may show the fault and that no request explains."""
+    found = (analysis.traces.unexplained(), analysis.traces.uncounted())
+    return pl.concat([part["at"] for part in found])
+
+
 def _shortest(affected: pl.DataFrame) -> pl.Expr:
     return pl.lit(affected["tokens"].min(), dtype=pl.Int64)
 
@@ -92,7 +98,7 @@ def _answer(
         seen = f"The fault was last seen within an hour of the end of the logs ({moment(sign)})."
         return "yes", seen
     if line is not None and (sign is None or line > sign):
-        cut = f"A line of a hand-off cut short, at {moment(line)}, fits no request"
+        cut = f"A line that shows the fault or may, at {moment(line)}, fits no request"
         return "cannot tell", f"{cut}; {nothing}."
     if sign is None:
         without = f"No sign of the fault, and no prompt that would show one, among {logs}."

@@ -259,7 +259,10 @@ TRACE_COLUMNS: tuple[Column, ...] = (
     Column("node", "id", "engine with its rank"),
     Column("at", "time", "when it was logged"),
     Column(
-        "kind", "code", "what happened to a request unknown", codes=("state_mismatch", "truncated")
+        "kind",
+        "code",
+        "what happened to a request unknown",
+        codes=("state_mismatch", "truncated", "corrupted", "expired", "read_late"),
     ),
     Column("tokens_low", "count", "its prompt has at least so many tokens"),
     Column("tokens_high", "count", "and at most so many"),
@@ -267,6 +270,8 @@ TRACE_COLUMNS: tuple[Column, ...] = (
     Column("pages_expected", "count", "pages that decode had reserved"),
     Column("tokens_kept", "count", "tokens left of a truncated prompt"),
     Column("tensor_rank", "count", "tensor rank that logged it; each of them may log one event"),
+    Column("requests", "count", "requests that the line counts, where it is one that counts"),
+    Column("named", "flag", "it names its request: one of those that other lines only count"),
 )
 """Lines that show what befell a request but not which: they bound what joined rows miss."""
 

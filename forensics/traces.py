@@ -2,7 +2,8 @@
 
 Such a line knows its node, its moment and the size of the prompt, to a page or exactly. A
 request that fits all three may be the one: that carries it to ``possible`` and no further.
-A line that no request explains stands for one that no record is left of.
+A line that no request explains stands for one that no record is left of. One that only counts
+requests makes none of them possible: it knows neither size nor moment.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from forensics import duplicates, limits, matching, schema
+from forensics import duplicates, limits, matching, schema, tallies
 from forensics.clock import ZONE_UNCERTAINTY, Clocks
 from forensics.incident import Incident
 
@@ -22,7 +23,7 @@ _PAGES = [2**power for power in range(11)]
 """Page sizes that are tried where none is known."""
 _KEY = [
     *("kind", "node", "at", "tokens_low", "tokens_high"),
-    *("pages_expected", "pages_sent", "tokens_kept"),
+    *("pages_expected", "pages_sent", "tokens_kept", "requests", "named"),
 ]
 _EXPECTED = pl.col("pages_expected")
 _EVENT = [name for name in _KEY if name != "at"]
@@ -33,19 +34,27 @@ _LINE = [*_KEY, "tensor_rank"]
 class Traces:
     """Lines and what became of them.
 
-    ``lines``: kind, node, at, assumed, in_scope, explained. ``fits``: handoffs by kind of line.
+    ``lines``: kind, node, at, assumed, requests (one), in_scope, explained. ``fits``: handoffs
+    by kind of line. ``counts``: lines that count ``requests``, as many as nothing explains.
     """
 
     lines: pl.DataFrame
     fits: dict[str, set[int]]
+    counts: pl.DataFrame
 
     def unexplained(self) -> pl.DataFrame:
         """Return the lines in scope that no request explains."""
         return self.lines.filter(pl.col("in_scope") & ~pl.col("explained"))
 
+    def uncounted(self) -> pl.DataFrame:
+        """Return the counts in scope of which a part or all is of requests that nothing names."""
+        return self.counts.filter(pl.col("in_scope") & (pl.col("requests") > 0))
+
     def left(self, kind: str) -> int:
-        """Return how many lines of a kind no request explains."""
-        return self.unexplained().filter(pl.col("kind") == kind).height
+        """Return how many lines of a kind no request explains, or requests that one counts."""
+        of_kind = pl.col("kind") == kind
+        counted = self.uncounted().filter(of_kind)["requests"].sum()
+        return self.unexplained().filter(of_kind).height + int(counted)
 
 
 def match(
@@ -59,8 +68,11 @@ def match(
         epochs: capacity epochs, for page sizes.
         incident: for the window; a line outside it stands for no response in scope.
     """
+    counting = pl.col("kind").is_in(tallies.COUNTED)
+    counts = _scoped(tallies.settle(lines.filter(counting), requests), incident)
+    lines = lines.filter(~counting)
     if not lines.height:
-        return Traces(_scoped(lines, set(), incident), {})
+        return Traces(_explained(lines, set(), incident), {}, counts)
     lines = _sized(lines, epochs)
     rows = matching.candidates(requests, _ranges(lines), lines["tokens_kept"].drop_nulls())
     state, cut = (lines.filter(pl.col("kind") == kind) for kind in FITS)
@@ -70,7 +82,7 @@ def match(
     single = matching.assign_single(rest, rows)
     explained = shortened.explained | stated.explained | single.explained
     fits = {STATE_MISMATCH: stated.fits | single.fits, TRUNCATED: shortened.fits}
-    return Traces(_scoped(lines, explained, incident), fits)
+    return Traces(_explained(lines, explained, incident), fits, counts)
 
 
 def attach(requests: pl.DataFrame, traces: Traces) -> pl.DataFrame:
@@ -110,7 +122,9 @@ def collect(
 
 def _events(lines: pl.DataFrame) -> pl.DataFrame:
     """Return one line per event: the n-th that each tensor rank of an engine logged is one."""
-    nth = pl.int_range(pl.len()).over(*_EVENT, "tensor_rank", order_by="at")
+    # What counts, or is one of a count, is there as often as it is logged.
+    rank = pl.when(~pl.col("kind").is_in(tallies.COUNTED)).then("tensor_rank")
+    nth = pl.int_range(pl.len()).over(*_EVENT, rank, order_by="at")
     events = lines.with_columns(nth=nth).group_by(*_EVENT, "nth")
     return events.agg(pl.col("at").min(), pl.col("assumed").any()).drop("nth")
 
@@ -157,7 +171,13 @@ def _fitted(lines: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([known, tried[scores.index(best)]]) if single else known
 
 
-def _scoped(lines: pl.DataFrame, explained: set[int], incident: Incident) -> pl.DataFrame:
+def _explained(lines: pl.DataFrame, explained: set[int], incident: Incident) -> pl.DataFrame:
+    known = pl.col("line_number").is_in(sorted(explained))
+    lines = lines.with_columns(pl.lit(1, dtype=pl.Int64).alias("requests"))
+    return _scoped(lines, incident, explained=known)
+
+
+def _scoped(lines: pl.DataFrame, incident: Incident, **more: pl.Expr) -> pl.DataFrame:
     inside = pl.lit(value=True)
     if incident.window_us is not None:
         start, end = incident.window_us
@@ -169,6 +189,7 @@ def _scoped(lines: pl.DataFrame, explained: set[int], incident: Incident) -> pl.
         "node",
         "at",
         "assumed",
+        "requests",
         in_scope=inside,
-        explained=pl.col("line_number").is_in(sorted(explained)),
+        **more,
     )

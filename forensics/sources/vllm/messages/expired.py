@@ -8,6 +8,7 @@ from forensics.sources.forms import Form
 from forensics.sources.vllm.hops import on
 from forensics.sources.vllm.ids import ADDED, internal
 from forensics.sources.vllm.message import COUNT, Message, Rows
+from forensics.tallies import EXPIRED, READ_LATE
 
 
 def _flag(name: str) -> pl.Expr:
@@ -19,12 +20,19 @@ def _name(later: str) -> pl.Expr:
     return internal("rid", random=pl.col(later).is_not_null() | pl.col(ADDED))
 
 
+def _counted(rows: Rows, kind: str) -> None:
+    """Each such line is one of those that the statistics count, each tensor rank's for itself."""
+    rows.trace(kind, named=pl.lit(value=True), tensor_rank=pl.col("tp").cast(pl.Int64))
+
+
 def _released(rows: Rows) -> None:
     rows.observe(*on("prefill", _name("lease"), _flag("expired_release")))
+    _counted(rows, EXPIRED)
 
 
 def _read(rows: Rows) -> None:
     rows.observe(*on("prefill", _name("later"), _flag("expired_read")))
+    _counted(rows, READ_LATE)
 
 
 def _declined(rows: Rows) -> None:
@@ -32,6 +40,7 @@ def _declined(rows: Rows) -> None:
     rows.observe(
         *on("prefill", name, _flag("expired_refused"), pl.lit("failed").alias("transfer_status"))
     )
+    _counted(rows, EXPIRED)
 
 
 _ID = r"(?<rid>\S+)"
