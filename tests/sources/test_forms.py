@@ -1,35 +1,25 @@
 """Each form of text line: lines of every version in it, and lines that only look like it."""
 
-import tomllib
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 from forensics.sources.registry import by_name
-from forensics.sources.sglang.forms import TEXT_FORMS
+from tests.sources.engineforms import ENGINES
 
-DATA = Path(__file__).parents[1] / "_data" / "sources" / "sglang" / "forms.toml"
-EXAMPLES = tomllib.loads(DATA.read_text())
 NEEDED = {"reads", "positive", "near_reads", "near"}
+FORMS = [pytest.param(e, form, id=f"{e.name}-{form.name}") for e in ENGINES for form in e.forms]
 
 
-POSITIVE = {
-    name: [(own or example["reads"], text) for _, text, *own in example["positive"]]
-    for name, example in EXAMPLES.items()
-}
-NEAR = {
-    name: [(example["near_reads"], text) for text in example["near"]]
-    for name, example in EXAMPLES.items()
-}
-
-
-def each(found: dict[str, list]) -> list:
-    return [
-        pytest.param(*one, id=f"{name}-{at}")
-        for name, lines in found.items()
-        for at, one in enumerate(lines)
-    ]
+def lines(which: str) -> list:
+    """Each line with its engine and what it becomes."""
+    found = []
+    for engine in ENGINES:
+        for name, example in engine.examples.items():
+            for at, line in enumerate(example[which]):
+                _, text, *own = line if which == "positive" else ("", line)
+                reads = own or example["reads" if which == "positive" else "near_reads"]
+                found.append(pytest.param(engine, reads, text, id=f"{engine.name}-{name}-{at}"))
+    return found
 
 
 def became(seen) -> list[str]:
@@ -45,38 +35,37 @@ def became(seen) -> list[str]:
     )
 
 
-def test_forms_are_registered_and_described():
-    names = [form.name for form in TEXT_FORMS]
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
+def test_forms_are_registered_and_described(engine):
+    names = [form.name for form in engine.forms]
     assert len(set(names)) == len(names)
-    assert set(TEXT_FORMS) <= set(by_name("sglang").forms)
-    for form in TEXT_FORMS:
+    assert set(engine.forms) <= set(by_name(engine.name).forms)
+    assert set(engine.examples) == set(names)
+    for form in engine.forms:
         for text in (form.name, form.title, form.versions, form.shows):
             assert text
             assert text.strip() == text
 
 
-@pytest.mark.parametrize("form", TEXT_FORMS, ids=lambda form: form.name)
-def test_every_form_has_lines_and_near_misses(form):
-    example = EXAMPLES.get(form.name, {})
+@pytest.mark.parametrize(("engine", "form"), FORMS)
+def test_every_form_has_lines_and_near_misses(engine, form):
+    example = engine.examples[form.name]
     assert set(example) == NEEDED
-    assert all(example.values())
+    assert example["positive"]
+    assert example["near"]
     assert not set(example["reads"]) & set(example["near_reads"])
 
 
-def test_no_example_is_of_a_form_that_is_not_there():
-    assert set(EXAMPLES) <= {form.name for form in TEXT_FORMS}
-
-
-@pytest.mark.parametrize(("reads", "line"), each(POSITIVE))
-def test_a_line_of_the_form(read, reads, line):
-    seen = read(f"{line}\n", "node-1.log", form="sglang")
+@pytest.mark.parametrize(("engine", "reads", "line"), lines("positive"))
+def test_a_line_of_the_form(read, engine, reads, line):
+    seen = read(f"{line}\n", "node-1.log", form=engine.name, **engine.incident)
     assert became(seen) == sorted(reads)
     assert_nothing_of_content(seen)
 
 
-@pytest.mark.parametrize(("reads", "line"), each(NEAR))
-def test_a_line_that_only_looks_like_it(read, reads, line):
-    seen = read(f"{line}\n", "node-1.log", form="sglang")
+@pytest.mark.parametrize(("engine", "reads", "line"), lines("near"))
+def test_a_line_that_only_looks_like_it(read, engine, reads, line):
+    seen = read(f"{line}\n", "node-1.log", form=engine.name, **engine.incident)
     assert became(seen) == sorted(reads)
     assert_nothing_of_content(seen)
 

@@ -170,7 +170,7 @@ MESSAGES = (
         _added,
     ),
     Message(
-        Form("request-finished", "finished request", "0.6, the V0 engine", "id and end"),
+        Form("request-finished", "finished request", "0.6-0.8, the V0 engine", "id and end"),
         ("Finished request ",),
         (rf"^Finished request (?<rid>{ID})\.$",),
         _finished,
