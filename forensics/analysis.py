@@ -26,16 +26,17 @@ from forensics import (
 )
 from forensics.attestations import match as attestations
 from forensics.attestations.match import Attested
-from forensics.attribution import hopclocks, startlines, starts, usage
+from forensics.attribution import gaps, hopclocks, startlines, starts, usage
 from forensics.attribution.stage import Attribution
 from forensics.beyond import Behind, Beyond, Found
 from forensics.capacity import Capacity, server_of
 from forensics.clock import Clocks
 from forensics.columns import per_file
-from forensics.coverage import Coverage, doubted, holes, hours, quiet
+from forensics.coverage import Coverage, counters, doubled, doubted, holes, hours, quiet, sequences
 from forensics.coverage.alive import Lines
 from forensics.coverage.doubted import Logged, Losses
 from forensics.coverage.holes import Holes
+from forensics.coverage.hours import Tally
 from forensics.coverage.sequences import NUMBERING
 from forensics.coverage.still import Away
 from forensics.coverage.unread import unread
@@ -47,7 +48,7 @@ from forensics.scratch import scratch_folder
 from forensics.sources import registry
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.reading import FileFacts, Reading
-from forensics.timing import stage
+from forensics.timing import stage, work
 from forensics.timing.stage import Timing
 from forensics.traces import Traces
 from forensics.triage.rest import Rest
@@ -145,23 +146,25 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     clocks = Clocks.infer(reading.clock, incident.logs.timezone, span)
     read = (reading.parts, reading.activity)
     capacities = capacity.build(reading.capacity, clocks, incident, *read)
-    named = bool(incident.attestations) or any(frame.height for frame in reading.markers)
-    named |= any((facts.format or "").startswith(NUMBERING) for facts in reading.files)
+    attesting, marked = bool(incident.attestations), any(f.height for f in reading.markers)
+    numbering = any((facts.format or "").startswith(NUMBERING) for facts in reading.files)
+    named = attesting or marked or numbering
     folded = fold(reading.parts, clocks, capacities.epochs, folder, named=named)
     clock_pairs = folded.clock_pairs
     far = skew.far(clock_pairs)
-    found = markers.collect(reading.markers, folded.observations, clocks, far)
-    doubles = folded.unsettled.filter(pl.col("aside") > 0)
-    once = _without(folded.observations, doubles)
-    logged = pl.concat([once, folded.aside], how="diagonal_relaxed")
+    records, logged = folded.records, folded.logged
+    seen = records.when(wanted=marked).read(markers.READ)
+    found = markers.collect(reading.markers, seen, clocks, far)
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
-    rows = _without(folded.frame, doubles)
-    found_holes = holes.find(rows, logged, folded.within, lines, _partial(reading.files))
-    timed = skew.widen(folded.frame, folded.observations, clock_pairs)
+    found_holes = holes.find(
+        _once(folded), logged.read(holes.READ), folded.within, lines, _partial(reading.files)
+    )
+    timed = skew.widen(folded.frame, records.when(wanted=far.height).read(skew.READ), clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
-    losses = _losses(found_holes, logged, reading, clocks, incident, rest)
-    of_prefill = doubted.logged(capacities, losses, logged, worked)
+    tally = hours.tally(logged.read(hours.READ), None if rest is None else rest.counted)
+    losses = _losses(found_holes, tally, folded, reading, clocks, incident)
+    of_prefill = doubted.logged(capacities, losses, logged.read(doubted.READ), worked)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)
     told = startlines.read(reading.capacity, clocks)
     used = usage.figures(reading.activity, clocks)
@@ -171,10 +174,11 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     counted = blockrate.fill(calibration.fill(limited, capacities.epochs))
     formats = {facts.number: facts.format for facts in reading.files}
     attach = stage.attach if rest is None else rest.attach
-    scored, times = attach(counted, folded.observations, formats, capacities.epochs)
+    scored, times = attach(counted, records.read(work.READ), formats, capacities.epochs)
     nameless, repeated = traces.collect(reading.traces, clocks, capacities.epochs)
     traced = traces.match(nameless, scored, capacities.epochs, incident)
-    attested = attestations.match(incident.attestations, scored, folded.observations)
+    seen = records.when(wanted=attesting).read(attestations.READ)
+    attested = attestations.match(incident.attestations, scored, seen)
     ready = holes.attach(traces.attach(scored, traced), found_holes)
     ready = attestations.attach(ready, attested)
     claimed = claimants.told(
@@ -183,11 +187,15 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         folded.unpaired,
         partial(judging.judge, incident=incident, marked=found.handoffs),
     )
+    numbered = logged.when(wanted=numbering).read(sequences.READ)
     behind = Behind(
-        logged=logged,
+        tally=tally,
         worked=worked,
-        folded=folded,
-        repeated=repeated,
+        again=doubled.again(folded.doubled, repeated),
+        skipped=sequences.skipped(numbered, reading.files),
+        counted=_counted(folded, reading, clocks),
+        probed=folded.probed,
+        named=records.unique(gaps.READ),
         reading=reading,
         clocks=clocks,
         capacities=capacities,
@@ -196,7 +204,6 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         earlier=earlier,
         found=found,
         judged=claimed.judged,
-        apart=None if rest is None else rest.counted,
     )
     return Analysis(
         incident=incident,
@@ -211,7 +218,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
         unpaired=folded.unpaired,
         hidden=claimed.hidden,
         unsettled=folded.unsettled,
-        twins=otherlogs.twins(claimed.judged, folded.observations, formats),
+        twins=otherlogs.twins(claimed.judged, records.read(otherlogs.READ), formats),
         stood_for=folded.stood_for,
         orphans=folded.orphans,
         clock_pairs=clock_pairs,
@@ -226,23 +233,30 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     )
 
 
-def _without(rows: pl.DataFrame, doubles: pl.DataFrame) -> pl.DataFrame:
-    """Return rows without those that others already stand for; most logs have none."""
-    return rows.join(doubles, on="handoff", how="anti") if doubles.height else rows
+def _once(folded: Requests) -> pl.DataFrame:
+    """Return the requests but those that are there a second time, as records set aside."""
+    if not folded.doubles.len():
+        return folded.frame
+    return folded.frame.filter(~pl.col("handoff").is_in(folded.doubles.implode()))
+
+
+def _counted(folded: Requests, reading: Reading, clocks: Clocks) -> pl.DataFrame:
+    """Return what servers counted of their requests."""
+    logged = folded.logged.when(wanted=counters.counts(reading.activity)).read(counters.READ)
+    return counters.measure(reading.activity, clocks, logged, folded.probed)
 
 
 def _losses(
     found: Holes,
-    logged: pl.DataFrame,
+    tally: Tally,
+    folded: Requests,
     reading: Reading,
     clocks: Clocks,
     incident: Incident,
-    rest: Rest | None,
 ) -> Losses:
     """Return what is missing of the logs; none shows where only parts were read."""
-    apart = None if rest is None else rest.counted
-    missing = quiet.missing(hours.every(logged, apart, Away(incident.off_us)))
-    bad = unread(reading.files, reading.parts, clocks, logged)
+    missing = quiet.missing(hours.every(tally, Away(incident.off_us)))
+    bad = unread(reading.files, reading.parts, clocks, folded.logged.unique(gaps.READ))
     losses = Losses(found.lost, missing, bad)
     return losses.none() if reading.sampled else losses
 

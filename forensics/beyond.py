@@ -17,12 +17,11 @@ from forensics.attribution.stage import Attribution, Evidence
 from forensics.attribution.starts import Starts
 from forensics.capacity import Capacity
 from forensics.clock import Clocks
-from forensics.coverage import Coverage, counters
+from forensics.coverage import Coverage, Tally
 from forensics.coverage.still import Away
 from forensics.incident import Incident
 from forensics.judging import Judged
 from forensics.markers import Markers
-from forensics.requests import Requests
 from forensics.sources.reading import Reading
 
 
@@ -30,14 +29,19 @@ from forensics.sources.reading import Reading
 class Behind:
     """What the verdicts were made from, as far as it is needed beyond them.
 
-    ``apart`` counts rows that were counted where they lie; ``begun`` are starts of ranks of decode,
-    ``earlier`` those of prefill.
+    None of it is all records: ``tally`` is what they tell by the hour, ``again`` and ``skipped``
+    what stands beside it, ``counted`` what servers counted, ``named`` the ranks that each file
+    names, and ``probed`` are health checks. ``begun`` are starts of ranks of decode, ``earlier``
+    those of prefill.
     """
 
-    logged: pl.DataFrame
+    tally: Tally
     worked: pl.DataFrame
-    folded: Requests
-    repeated: pl.DataFrame
+    again: pl.DataFrame
+    skipped: pl.DataFrame
+    counted: pl.DataFrame
+    probed: pl.DataFrame
+    named: pl.DataFrame
     reading: Reading
     clocks: Clocks
     capacities: Capacity
@@ -46,7 +50,6 @@ class Behind:
     earlier: Starts
     found: Markers
     judged: pl.DataFrame
-    apart: pl.DataFrame | None
 
 
 @dataclass(frozen=True)
@@ -79,27 +82,22 @@ class Beyond:
     def coverage(self) -> Coverage:
         """What logs hold, by node, hop and hour."""
         known = self._known
-        again = coverage.again(known.folded.doubled, known.repeated)
-        skipped = coverage.skipped(known.logged, known.reading.files)
-        beside = pl.concat([again, skipped], how="diagonal")
+        beside = pl.concat([known.again, known.skipped], how="diagonal")
         begun = known.earlier.moments | known.begun.moments
         away = Away(self._incident.off_us, begun)
-        return coverage.measure(known.logged, known.worked, beside, known.apart, away)
+        return coverage.measure(known.tally, known.worked, beside, away)
 
     @cached_property
     def counted(self) -> pl.DataFrame:
         """What servers counted of their requests."""
-        known = self._known
-        activity, probed = known.reading.activity, known.folded.probed
-        return counters.measure(activity, known.clocks, known.logged, probed)
+        return self._known.counted
 
     @cached_property
     def sources(self) -> Attribution:
         """The possible sources, and how they were found."""
         known, rate = self._known, self._incident.logs.sampling_rate
-        rows, files = known.folded.observations, known.reading.files
-        lost = gaps.lost(known.judged, rows, self.coverage, files, rate)
-        evidence = Evidence(known.folded.probed, known.used, known.found, lost)
+        lost = gaps.lost(known.judged, known.named, self.coverage, known.reading.files, rate)
+        evidence = Evidence(known.probed, known.used, known.found, lost)
         given = (known.capacities, known.begun, evidence, self._incident)
         return stage.attribute(self.populations, *given)
 

@@ -9,6 +9,10 @@ import polars as pl
 from forensics import markertimes, schema
 from forensics.clock import Clocks
 
+_IDS = ("request_id", "prefill_request_id", "tenant_id", "earlier")
+READ = (*_IDS, *markertimes.READ)
+"""What is read of records."""
+
 
 @dataclass(frozen=True)
 class Markers:
@@ -36,7 +40,7 @@ def collect(
 
     Args:
         frames: canary records as they were read.
-        observations: with ``handoff`` and ``earlier``.
+        observations: with what is there of :data:`READ`.
         clocks: offsets of the clocks that wrote times without a zone.
         far: servers whose clock is off (:func:`forensics.skew.far`).
     """

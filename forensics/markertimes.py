@@ -16,6 +16,8 @@ APART = 60_000_000
 """A record and a request so many microseconds apart do not belong together."""
 _BEGINS = ("received_at", "reserved_at")
 _ENDS = ("received_at", "finished_at", "reserved_at", "released_at")
+READ = ("observation", "request_id", *_ENDS, "prefill_node", "decode_node", "assumed", "hop")
+"""What is read of records."""
 
 
 def fitting(hits: pl.DataFrame, rows: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:

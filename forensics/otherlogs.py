@@ -16,6 +16,8 @@ from forensics.columns import ensure
 from forensics.joins.gaps import CLIENT, ENGINE, NEAR_GAP
 from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
 
+READ = ("hop", "file", "received_at", "attached")
+"""What is read of records."""
 _HELD: dict[str, pl.DataType] = {
     "handoff": pl.UInt32(),
     "other": pl.UInt32(),
@@ -37,7 +39,7 @@ def twins(
 
     Args:
         judged: requests with their tiers.
-        observed: records with ``handoff``, ``hop``, ``file``, ``received_at`` and ``attached``.
+        observed: records, with what is there of :data:`READ`.
         formats: name of each file's format.
     """
     if len(set(formats.values())) < 2:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -18,6 +19,9 @@ from forensics.believed import BELIEVED, JOINED
 from forensics.columns import ensure
 from forensics.findings.not_delivered import UNTOLD_STATUS
 from forensics.schema import ENGINE_HOP, Column
+
+if TYPE_CHECKING:
+    from forensics.folding.kept import Kept
 
 _HOPS = ("gateway", JOINED, "decode", "prefill", ENGINE_HOP)
 _SIGNALS = tuple(
@@ -73,25 +77,25 @@ class Requests:
     """One row per request and attempt, what is asked of its records, and what was set aside.
 
     ``frame`` has the columns of the schema that any record filled plus ``attempt``, ``handoff``,
-    ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column
-    on which hops differ), ``sizes_differ``, ``delivery_disputed``, ``tenants_differ`` and, where
-    records of one name several ranks, ``decode_ranks`` and ``prefill_ranks``. ``observations`` are
-    the records with some of their columns (:data:`forensics.folding.slim.ASKED`); ``behind``
-    returns those of some hand-offs with all. ``assumed`` are the nodes whose zone was a guess,
-    ``unsure`` hand-offs of :func:`forensics.attribution.hopclocks.unsure`. ``unpaired`` counts
-    gateway records that an engine's own record may already stand for, ``stood_for`` prefill's that
-    a gateway's stands for; ``aside`` are both. ``unsettled`` is of
-    :mod:`forensics.joins.unsettled`. ``within`` are keys of hand-offs that prefill alone
-    logged, in the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and
-    ``probed`` are handed on. ``orphans`` are times of late releases under rooms that no other
-    record names; ``clock_pairs`` says how far the nodes' clocks are apart.
+    ``handed_off_at``, ``inferred``, ``tenant_inferred``, ``assumed``, ``disagreement`` (a column on
+    which hops differ), ``sizes_differ``, ``delivery_disputed``, ``tenants_differ`` and, where
+    records of one name several ranks, ``decode_ranks`` and ``prefill_ranks``. ``records`` are those
+    behind them, with some of their columns, and ``logged`` the same with those that were set aside,
+    each once; ``behind`` returns those of some hand-offs with all. ``assumed`` are the nodes whose
+    zone was a guess, ``unsure`` hand-offs of :func:`forensics.attribution.hopclocks.unsure`.
+    ``unpaired`` counts gateway records that an engine's own record may already stand for,
+    ``stood_for`` prefill's that a gateway's stands for; both were set aside. ``unsettled`` is of
+    :mod:`forensics.joins.unsettled`. ``within`` are keys of hand-offs that prefill alone logged, in
+    the time of a gateway's record that may be theirs. ``doubled``, ``probes`` and ``probed`` are
+    handed on. ``orphans`` are times of late releases under rooms that no other record names;
+    ``clock_pairs`` says how far the nodes' clocks are apart.
     """
 
     frame: pl.DataFrame
-    observations: pl.DataFrame
+    records: Kept
+    logged: Kept
     unpaired: int
     stood_for: int
-    aside: pl.DataFrame
     unsettled: pl.DataFrame
     within: pl.Series
     doubled: pl.DataFrame
@@ -102,6 +106,16 @@ class Requests:
     assumed: frozenset[str]
     unsure: pl.Series
     behind: Callable[[pl.Series], pl.DataFrame]
+
+    @property
+    def doubles(self) -> pl.Series:
+        """Keys of hand-offs that may be one another's, of which records were set aside as well."""
+        return doubles(self.unsettled)
+
+
+def doubles(unsettled: pl.DataFrame) -> pl.Series:
+    """Return :attr:`Requests.doubles` of :mod:`forensics.joins.unsettled`."""
+    return unsettled.filter(pl.col("aside") > 0)["handoff"]
 
 
 def folded(joined: pl.DataFrame) -> pl.DataFrame:

@@ -31,6 +31,8 @@ PAIRS: dict[str, pl.DataType] = {
 }
 _DIFFERENCE = {"first": pl.String(), "second": pl.String(), "apart": pl.Int64()}
 APART: dict[str, pl.DataType] = {**_DIFFERENCE, "apart": pl.List(pl.Int64())}
+READ = ("hop", "received_at", "attached")
+"""What is read of records to widen times."""
 _HOPS = ("gateway", "prefill", "decode")
 _SERVER = r"/[^/]*$"
 

@@ -23,6 +23,8 @@ from forensics.findings.not_delivered import NOT_DELIVERED
 from forensics.incident import micros
 from forensics.skew import FAR
 
+READ = ("request_id",)
+"""What is read of records."""
 FLAGS = {"foreign": "reviewed_foreign", "own": "reviewed_own"}
 """The column that says that a request was attested, by verdict."""
 NAMED: dict[str, pl.DataType] = {

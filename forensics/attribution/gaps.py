@@ -21,6 +21,9 @@ from forensics.coverage import Coverage, lacking
 from forensics.schema import ENGINE_HOP
 from forensics.sources.reading import FileFacts
 
+READ = ("file", "hop", "prefill_node", "decode_node")
+"""What is read of records; each once is enough."""
+
 
 @dataclass(frozen=True)
 class Lost:
@@ -81,7 +84,7 @@ def lost(
 
     Args:
         requests: judged requests.
-        observed: records, with the file that each is from.
+        observed: :data:`READ` of records.
         coverage: hours of each node.
         files: how many of their lines could not be read.
         sampling_rate: share of requests that was logged.

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from forensics.coverage.doubled import again
-from forensics.coverage.hours import BUSY, Coverage, hours_covered, lacking, measure
-from forensics.coverage.sequences import skipped
+from forensics.coverage.hours import BUSY, Coverage, Tally, hours_covered, lacking, measure
 
-__all__ = ["BUSY", "Coverage", "again", "hours_covered", "lacking", "measure", "skipped"]
+__all__ = [
+    "BUSY",
+    "Coverage",
+    "Tally",
+    "hours_covered",
+    "lacking",
+    "measure",
+]

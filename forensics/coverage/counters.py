@@ -30,6 +30,14 @@ COUNTED: dict[str, pl.DataType] = {
     "logged": pl.Int64(),
 }
 _SERVER = r"/[^/]*$"
+READ = ("hop", "prefill_node", "decode_node", "received_at", "finished_at")
+"""What is read of records."""
+
+
+def counts(found: list[pl.DataFrame]) -> bool:
+    """Say whether any server counted requests."""
+    counted = (one["finished"] for one in found if "finished" in one.columns)
+    return any(one.null_count() < one.len() for one in counted)
 
 
 def measure(

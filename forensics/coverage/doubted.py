@@ -50,6 +50,10 @@ class Losses:
         return Losses(self.lost.clear(), self.missing.clear(), self.unread.clear())
 
 
+READ = ("hop", "received_at", "prefill_node")
+"""What is read of records."""
+
+
 @dataclass(frozen=True)
 class Logged:
     """What is known of the logs of prefill; times in microseconds.
@@ -91,7 +95,7 @@ def logged(
     Args:
         capacity: as :class:`Logged` has it.
         losses: what is missing of the logs of all hops.
-        observed: records with ``handoff``, ``hop`` and ``received_at``.
+        observed: records, with what is there of :data:`READ`.
         worked: of :func:`forensics.activity.hourly`.
     """
     of_prefill = _of_prefill(losses, _told(capacity))

@@ -95,6 +95,23 @@ class Holes:
         return self.lacking.with_columns(sure=sure)
 
 
+_SIGNALS = [
+    column.name
+    for column in schema.ENGINE_COLUMNS
+    if column.kind == "flag" and column.name not in ("unverified", schema.TIMED_LATE)
+]
+_TOLD = ("rejected", "rejection_code", "transfer_status", *_SIGNALS)
+_TROUBLE = (
+    pl.any_horizontal(pl.col("rejected", *_SIGNALS).fill_null(value=False))
+    | pl.col("rejection_code").is_not_null()
+    | pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False)
+)
+"""What engines that log no requests say all the same of those that fared badly."""
+_KEPT = ("handoff", "hop", "file", "received_at", "prefill_node", "decode_node")
+READ = (*_KEPT, *_TOLD)
+"""What is read of records."""
+
+
 def find(
     requests: pl.DataFrame,
     observed: pl.DataFrame,
@@ -106,12 +123,13 @@ def find(
 
     Args:
         requests: folded requests with ``handoff``, ``received_at`` and ``handed_off_at``.
-        observed: their records with ``handoff``, ``hop`` and ``received_at``.
+        observed: their records, with what is there of :data:`READ`.
         within: keys of requests that a gateway's record may be of, of
             :func:`forensics.joins.within`: whether it lacks them is not known.
         lines: what else shows that a server was there; None where only parts of logs were read.
         partial: numbers of files that hold some requests by their nature: no loss shows there.
     """
+    observed = ensure(observed, READ).select(*_KEPT, served=~_TROUBLE)
     rows = _seen(requests, observed)
     rows = rows.with_columns(open=pl.col("handoff").is_in(within.implode()))
     whole = observed.filter(~pl.col("file").is_in(partial)) if partial else observed
@@ -163,32 +181,18 @@ def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) 
     found = lost.join(rows.select("handoff", "prefill_node", "decode_node"), on="handoff")
     told, named = pl.lit(None, dtype=pl.String), pl.lit(value=False)
     for hop in ("prefill", "decode"):
-        own = ensure(observed, [f"{hop}_node"]).filter(pl.col("hop") == hop)[f"{hop}_node"]
-        nodes = own.drop_nulls().unique().to_list()
+        own = pl.col(f"{hop}_node").filter(pl.col("hop") == hop).drop_nulls()
+        nodes = observed.select(own.unique()).to_series().to_list()
         only = pl.lit(nodes[0] if len(nodes) == 1 else None, dtype=pl.String)
         told = pl.when(pl.col("hop") == hop).then(pl.coalesce(f"{hop}_node", only)).otherwise(told)
         named |= (pl.col("hop") == hop) & pl.col(f"{hop}_node").is_not_null()
     return found.with_columns(node=told, named=named)
 
 
-_SIGNALS = [
-    column.name
-    for column in schema.ENGINE_COLUMNS
-    if column.kind == "flag" and column.name not in ("unverified", schema.TIMED_LATE)
-]
-_TROUBLE = (
-    pl.any_horizontal(pl.col("rejected", *_SIGNALS).fill_null(value=False))
-    | pl.col("rejection_code").is_not_null()
-    | pl.col("transfer_status").is_in(["failed", "aborted"]).fill_null(value=False)
-)
-"""What engines that log no requests say all the same of those that fared badly."""
-
-
 def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
     """Say whether a hop logs requests, and not troubles alone."""
-    wanted = ["rejected", "rejection_code", "transfer_status", *_SIGNALS]
-    own = observed.filter(pl.col("hop").is_in(list(SPEAKS_FOR[hop])))
-    served = ensure(own, wanted).filter(~_TROUBLE)["handoff"]
+    speakers = pl.col("hop").is_in(list(SPEAKS_FOR[hop]))
+    served = observed.select("handoff", told=speakers & pl.col("served")).filter("told")["handoff"]
     return bool(held.is_in(served.implode()).any())
 
 
@@ -247,8 +251,8 @@ def _expected(hop: str) -> pl.Expr:
 
 def _hours(observed: pl.DataFrame, lines: Lines | None, hop: str) -> pl.Series:
     """Return the hours in which any node of a hop logged a request, or ran a batch."""
-    own = observed.filter((pl.col("hop") == hop) & pl.col("received_at").is_not_null())
-    logged = (own["received_at"] // HOUR * HOUR).unique()
+    at = pl.col("received_at").filter(pl.col("hop") == hop).drop_nulls()
+    logged = observed.select(at // HOUR * HOUR).to_series().unique()
     if lines is None:
         return logged
     ran = lines.worked.filter(pl.col("hop") == hop)["hour"].drop_nulls()

@@ -55,27 +55,54 @@ class Coverage:
         return int(self.hours["unlogged"].sum())
 
 
-def measure(
-    observations: pl.DataFrame,
-    worked: pl.DataFrame,
-    beside: pl.DataFrame,
-    apart: pl.DataFrame | None = None,
-    away: Away = NOWHERE,
-) -> Coverage:
-    """Count observations per node, hop and hour, and find the hours that are missing.
+READ = ("observation", "hop", "prefill_node", "decode_node", "received_at")
+"""What is read of records."""
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What is told of records by the hour: it does not grow with them.
+
+    ``counted`` is under :data:`COUNTED`, ``minutes`` under :data:`forensics.coverage.still.WROTE`;
+    ``named`` has each ``node`` that any of them names, and the ``hour``.
+    """
+
+    counted: pl.DataFrame
+    minutes: pl.DataFrame
+    named: pl.DataFrame
+
+
+def tally(observations: pl.DataFrame, apart: pl.DataFrame | None = None) -> Tally:
+    """Count records by the hour.
 
     Args:
         observations: records, each with its ``observation`` number.
+        apart: further records, counted under :data:`COUNTED` where they lie.
+    """
+    rows = ensure(observations, READ)
+    named = _named(rows, (pl.col("received_at") // HOUR) * HOUR)
+    rows = rows.select("observation", node=NODE, hop="hop", at="received_at").drop_nulls("at")
+    counted, minutes = _counted(rows.unique("observation")), wrote(rows)
+    if apart is not None:
+        counted = _together(counted, apart)
+        minutes = pl.concat([minutes, throughout(apart)])
+    return Tally(counted, minutes, named)
+
+
+def measure(
+    told: Tally, worked: pl.DataFrame, beside: pl.DataFrame, away: Away = NOWHERE
+) -> Coverage:
+    """Return the records per node, hop and hour, and the hours that are missing.
+
+    Args:
+        told: of all records.
         worked: batch lines per hour, of :func:`forensics.activity.hourly`.
         beside: ``duplicates``, of :func:`forensics.coverage.doubled.again`, and ``skipped``, of
             :func:`forensics.coverage.sequences.skipped`, per node, hop and hour.
-        apart: further records, counted under :data:`COUNTED` where they lie.
         away: when nothing, or one server, need not have written.
     """
-    rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
-    hour = (pl.col("received_at") // HOUR) * HOUR
-    named = _named(rows if worked.height else rows.clear(), hour)
-    known = every(observations, apart, away)
+    named = told.named if worked.height else told.named.clear()
+    known = every(told, away)
     nodes = _spans(known.counted)
     hours = _with_work(known.hours, worked, named).sort(*AT, nulls_last=False)
     hours = hours.with_columns(((thin(hours) | pl.col("thin")) & ~pl.col("gap")).alias("thin"))
@@ -104,17 +131,9 @@ class Hours:
     still: pl.DataFrame
 
 
-def every(
-    observations: pl.DataFrame, apart: pl.DataFrame | None = None, away: Away = NOWHERE
-) -> Hours:
+def every(told: Tally, away: Away = NOWHERE) -> Hours:
     """Return what :func:`measure` says of records alone; the arguments are the same."""
-    rows = ensure(observations, ["prefill_node", "decode_node", "received_at", "hop"])
-    rows = rows.select("observation", node=NODE, hop="hop", at="received_at").drop_nulls("at")
-    counted, minutes = _counted(rows.unique("observation")), wrote(rows)
-    if apart is not None:
-        counted = _together(counted, apart)
-        minutes = pl.concat([minutes, throughout(apart)])
-    return _every_hour(counted, minutes, away)
+    return _every_hour(told.counted, told.minutes, away)
 
 
 def lacking(rows: pl.DataFrame, away: Away = NOWHERE) -> pl.DataFrame:

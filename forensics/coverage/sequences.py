@@ -25,16 +25,17 @@ SKIPPED: dict[str, pl.DataType] = {
 }
 NUMBERING = "vllm"
 """Beginning of the names of formats whose ids number the prompts of a call."""
+READ = ("file", "request_id", "received_at", "hop", "prefill_node", "decode_node")
+"""What is read of records."""
 _ID = r"^([0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12})(?:-([0-9]{1,4}))?$"
 
 
 def skipped(observed: pl.DataFrame, files: Iterable[FileFacts]) -> pl.DataFrame:
     """Return :data:`SKIPPED`: numbers without a record, at the first one of their call."""
     own = [facts.number for facts in files if (facts.format or "").startswith(NUMBERING)]
-    wanted = ["file", "request_id", "received_at", "hop", "prefill_node", "decode_node"]
     if not own:
         return pl.DataFrame(schema=SKIPPED)
-    rows = ensure(observed.filter(pl.col("file").is_in(own)), wanted)
+    rows = ensure(observed.filter(pl.col("file").is_in(own)), READ)
     parts = pl.col("request_id").str.extract_groups(_ID).struct
     number = parts.field("2").cast(pl.Int64).fill_null(0)
     calls = (

@@ -20,14 +20,19 @@ ASKED = (
 """Columns that are kept of all records."""
 
 
+def wanted(*, named: bool) -> frozenset[str]:
+    """Return the columns that later stages may ask for; with ``named`` ids as well."""
+    return frozenset((*ASKED, *(NAMES if named else ())))
+
+
 def slim(joined: pl.DataFrame, *, named: bool) -> pl.DataFrame:
-    """Return the columns of records that later stages ask for."""
-    wanted = {*ASKED, *(NAMES if named else ())}
-    return joined.select(name for name in NUMBERED.dtypes if name in wanted & set(joined.columns))
+    """Return the columns of records that later stages may ask for, and that any of these filled."""
+    here = wanted(named=named) & set(joined.columns)
+    return without_empty(joined.select(name for name in NUMBERED.dtypes if name in here))
 
 
 def without_empty(rows: pl.DataFrame) -> pl.DataFrame:
     """Leave out columns that no record filled, which later stages take as if they were there."""
-    kept = {*_ALWAYS, *NAMES, "prefill_ms"}
-    empty = [n for n in rows.columns if n not in kept and rows[n].null_count() == rows.height]
+    always = {*_ALWAYS, *NAMES, "prefill_ms"}
+    empty = [n for n in rows.columns if n not in always and rows[n].null_count() == rows.height]
     return rows.drop(empty)

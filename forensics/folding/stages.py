@@ -13,11 +13,12 @@ import polars as pl
 from forensics import requests, runners, skew
 from forensics.attribution import places
 from forensics.clock import Clocks
-from forensics.folding.held import NUMBERS, Held
+from forensics.folding.held import NUMBERED, NUMBERS, Held
+from forensics.folding.kept import Kept
 from forensics.folding.linked import Bucket, Linked, link
 from forensics.folding.opened import Opened, opened
 from forensics.folding.settled import Folded, Settled, settle
-from forensics.folding.slim import without_empty
+from forensics.folding.slim import slim, wanted
 from forensics.folding.spread import Records, spread
 from forensics.requests import Requests
 from forensics.runners.work import Stage
@@ -57,7 +58,10 @@ def fold(
     folded = _run(settle, shards)
     if off is not None:
         pairs = skew.measure([one.apart for one in folded if one.apart is not None])
-    return _together(linked, folded, open_, pairs, held)
+    records = Kept(tuple(one.records for one in folded), wanted(named=named))
+    logged = records.without(requests.doubles(open_.unsettled))
+    logged = logged.beside(_aside(open_, folder, named=named))
+    return _together(linked, folded, open_, pairs, held, records, logged)
 
 
 WorkT = TypeVar("WorkT", Bucket, Settled)
@@ -119,15 +123,16 @@ def _together(
     open_: Opened,
     pairs: pl.DataFrame,
     held: Sequence[Held],
+    records: Kept,
+    logged: Kept,
 ) -> Requests:
     """Put the requests of all hand-offs together."""
-    aside = pl.concat([open_.aside, open_.beside], how="diagonal_relaxed")
     return Requests(
         frame=_frame(folded),
-        observations=without_empty(_read(one.records for one in folded)),
+        records=records,
+        logged=logged,
         unpaired=open_.aside.height,
         stood_for=open_.beside["handoff"].n_unique(),
-        aside=aside,
         unsettled=open_.unsettled,
         within=pl.concat([one.within for one in folded]).unique().sort(),
         doubled=pl.concat([one.doubled for one in linked], how="diagonal_relaxed"),
@@ -139,6 +144,16 @@ def _together(
         unsure=pl.concat([one.unsure for one in folded]).unique(),
         behind=partial(_behind, held),
     )
+
+
+def _aside(open_: Opened, folder: Path, *, named: bool) -> Path | None:
+    """Write the records that were set aside to a file, if there are any."""
+    rows = pl.concat([open_.aside, open_.beside], how="diagonal_relaxed")
+    if not rows.height:
+        return None
+    path = folder / "aside.parquet"
+    spill(path, slim(rows, named=named), NUMBERED)
+    return path
 
 
 def _frame(folded: Sequence[Folded]) -> pl.DataFrame:

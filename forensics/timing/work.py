@@ -20,6 +20,8 @@ POOL = GROUP[:2]
 """What a node with little data borrows from: all nodes of that model in that source."""
 SERVER = pl.col("prefill_node").str.replace(r"/[^/]*$", "")
 """The server of a prefill engine: what stands before the rank."""
+READ = ("hop", "file", "prefill_ms")
+"""What is read of records."""
 _MS = (1e-3, 1e9)
 _MOST_TOKENS = 2**32
 """No figure outside of these is of a prefill; sums of those within fit 64 bits."""

@@ -51,9 +51,9 @@ def told(found: Requests) -> dict[str, Any]:
     """What later stages are told."""
     return {
         "rows": found.frame.select(sorted(found.frame.columns)).sort("handoff").rows(),
-        "records": in_order(found.observations),
+        "records": in_order(found.records.read(found.records.names)),
         "behind": in_order(found.behind(found.frame["handoff"])),
-        "aside": in_order(found.aside) if found.aside.height else [],
+        "logged": in_order(found.logged.read(found.logged.names)),
         "within": found.within.to_list(),
         "unsure": sorted(found.unsure),
         "orphans": found.orphans.to_list(),
@@ -98,6 +98,16 @@ def test_records_of_an_unknown_side_stay_together(tmp_path: Path) -> None:
     assert len(spread.spread(parts(rows, tmp_path, 1), tmp_path, 3)) == 1
 
 
+def test_a_stage_that_asks_for_what_was_not_kept_is_told_its_name(tmp_path: Path) -> None:
+    """An absent column would be taken for one that no record filled."""
+    found = folded(records(1), tmp_path / "1", 2)
+    assert found.records.read(["hop", "finished_at"]).height > len(found.frame)
+    for asked in (found.records, found.logged):
+        with pytest.raises(LookupError, match="prompt_tokens"):
+            asked.read(["hop", "prompt_tokens"])
+    assert not found.records.when(wanted=False).read(["hop"]).height
+
+
 @pytest.mark.parametrize("change", ["buckets", "columns"])
 def test_a_report_is_the_same(change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In however many buckets; and where later stages could ask records for every column."""
@@ -113,7 +123,7 @@ def test_a_report_is_the_same(change: str, tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(spread, "ROWS", 5)
     else:
         monkeypatch.setattr(slim, "ASKED", (*slim.NUMBERED.dtypes,))
-        monkeypatch.setattr("forensics.folding.stages.without_empty", lambda rows: rows)
+        monkeypatch.setattr(slim, "without_empty", lambda rows: rows)
     forensics.read_logs(log, incident=asked).report(tmp_path / "other")
     own = ("manifest.json", "SHA256SUMS")
     for path in (tmp_path / "one").iterdir():
