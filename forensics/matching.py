@@ -98,6 +98,15 @@ def candidates(requests: pl.DataFrame, ranges: pl.DataFrame, kept: pl.Series) ->
 
 def shown(requests: pl.DataFrame) -> pl.DataFrame:
     """Return ``node`` and ``at`` of requests with evidence of their own: engines, and the end."""
+    pieces = requests.iter_slices(_AT_A_TIME) if requests.height else [requests]
+    return pl.concat([_shown(piece) for piece in pieces])
+
+
+_AT_A_TIME = 131_072
+"""Rows looked at together: columns that no log filled exist for so many rows only."""
+
+
+def _shown(requests: pl.DataFrame) -> pl.DataFrame:
     known = [column.name for column in (*REQUEST_COLUMNS, *ENGINE_COLUMNS)]
     rows = prepared(ensure(requests, known), owners_are_tenants=False)
     direct = rows.filter(pl.any_horizontal(_fired("direct")))
