@@ -37,25 +37,28 @@ def sides(
 
 
 @pytest.mark.parametrize(
-    ("second", "names"),
+    ("second", "names", "counted"),
     [
-        ({"decode": "d2"}, ["d1", "d2"]),
-        ({"tenant_id": "B"}, ["d1", "d1"]),
-        ({"prompt": 700_000}, ["d1", "d1"]),
+        ({"decode": "d2"}, ["d1", "d2"], [1, 1]),
+        ({"tenant_id": "B"}, ["d1", "d1"], [1, 1]),
+        ({"prompt": 700_000}, ["d1", "d1"], [500, 1]),
     ],
     ids=["another id", "another tenant", "another size"],
 )
 def test_a_room_that_a_client_sent_twice_within_seconds_is_two_hand_offs(
-    case_of: CaseOf, second: dict[str, Any], names: list[str]
+    case_of: CaseOf, second: dict[str, Any], names: list[str], counted: list[int]
 ) -> None:
+    """A size tells which of prefill's records is whose; time does not."""
     first = sides("2026-09-01T12:00:00Z", "p1", "d1", 500, 500, tenant_id="A")
     again = {"prompt": 500, "decode": "d1", "tenant_id": "A"} | second
     other = sides("2026-09-01T12:00:05Z", "p2", counted=1, **again)
     found = rows(case_of(*first, *other))
     assert [r["request_id"] for r in found] == names
-    # Which of prefill's records is whose is told by size or time alone.
-    assert [r["prefill_prompt_tokens"] for r in sorted(found, key=by_time)] == [500, 1]
-    assert sorted(r["tier"] for r in found) == ["not_assessable", "possible"]
+    assert [r["prefill_prompt_tokens"] for r in sorted(found, key=by_time)] == counted
+    assert sorted(r["tier"] for r in found) == [
+        "possible" if counted == [1, 1] else "not_assessable",
+        "possible",
+    ]
 
 
 @pytest.mark.parametrize(

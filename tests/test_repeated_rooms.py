@@ -1,7 +1,8 @@
-"""One room on two prefill nodes: two requests, of which decode's is told by time."""
+"""One room used again: which prefill is decode's, and what may be said where nothing tells."""
 
 from collections.abc import Callable
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,10 +51,83 @@ def test_the_nearest_node_is_decodes_and_the_other_a_request_of_its_own(case_of:
     assert found["of-p2"] == ("p2", 5_000, None, "not_assessable")
 
 
-def test_of_two_near_nodes_the_choice_is_an_inference(case_of: CaseOf) -> None:
+POOLS = [
+    {"node": node, "role": "prefill", "engine": "sglang", "effective_at": "2026-09-01T00:00:00Z"}
+    | {"pool_tokens": 1_000_000, "page_tokens": 64, "context_tokens": 1_048_576}
+    for node in ("p1", "p2")
+]
+
+
+@pytest.mark.parametrize("second", [9, 12, 60])
+@pytest.mark.parametrize("first", ["p1", "p2"])
+def test_of_two_near_nodes_decodes_is_the_one_that_clears_least(
+    case_of: CaseOf, second: int, first: str
+) -> None:
+    """Times of nodes differ by seconds: nobody is cleared by the record of another request."""
     near = [prefill("p1", 10, 1), prefill("p2", 11, 5_000)]
-    assert brief(case_of(*near, decode(10)))["d"][::3] == ("p1", "possible")
-    assert brief(case_of(*near, decode(12)))["d"][::3] == ("p2", "not_assessable")
+    near = near if first == "p1" else near[::-1]
+    found = brief(case_of(*POOLS, *near, decode(second)))
+    assert found["d"] == ("p1", 1, 5_000, "possible")
+    assert found["of-p2"] == ("p2", 5_000, None, "not_assessable")
+
+
+@pytest.mark.parametrize(
+    ("least", "most"),
+    [
+        ({"rejected": True}, {}),
+        ({"transferred_pages": 1}, {"transferred_pages": 79}),
+    ],
+)
+def test_what_a_near_node_rejected_or_did_not_send_clears_nobody(
+    case_of: CaseOf, least: dict[str, Any], most: dict[str, Any]
+) -> None:
+    near = [prefill("p1", 10, 5_000) | least, prefill("p2", 12, 5_000) | most]
+    found = brief(case_of(*POOLS, *near, decode(12, reserved_pages=79)))
+    assert found["d"][::3] == ("p1", "possible")
+
+
+def test_a_decode_timed_at_its_end_is_near_to_all_that_came_before(tmp_path: Path) -> None:
+    rest = "queue_duration=1.00ms, forward_duration=9000000000.00ms, start_time=9.000"
+    line = "[2026-09-01 12:{}:00] Req Time Stats(rid={}, bootstrap_room={}, input len={}, {}): {}"
+    for name, minute, size, kind in (
+        ("p1", "10", 1, "output len=1, type=prefill"),
+        ("p2", "19", 5_000, "output len=1, type=prefill"),
+        ("d1", "20", 5_000, "output len=40, type=decode"),
+    ):
+        text = line.format(minute, name * 16, ROOM, size, kind, rest)
+        (tmp_path / f"{name}.log").write_text(text + "\n")
+    found = brief(forensics.read_logs(tmp_path))
+    assert found["d1" * 16] == ("p1", 1, 5_000, "possible")
+
+
+@pytest.mark.parametrize("nodes", [("p1", "p1"), ("p1", "p2")])
+@pytest.mark.parametrize("apart", [1, 30])
+def test_a_placeholder_may_be_of_each_of_two_requests(
+    case_of: CaseOf, apart: int, nodes: tuple[str, str]
+) -> None:
+    """Decode took the second on first: time gives the placeholder to the wrong one."""
+    one, other = nodes
+    sides = [
+        prefill(one, 10, 1, request_id="a1"),
+        prefill(other, 10 + apart, 5_000, request_id="a2"),
+        decode(11 + apart, request_id="d2"),
+        decode(12 + apart, request_id="d1"),
+    ]
+    for records in (sides, sides[::-1]):
+        found = brief(case_of(*POOLS, *records))
+        assert [found[name][1:] for name in ("d1", "d2")] == [(1, 5_000, "possible")] * 2
+
+
+def test_a_placeholder_is_of_none_whose_prefill_is_told(case_of: CaseOf) -> None:
+    sides = [
+        prefill("p1", 10, 1, request_id="a1"),
+        prefill("p1", 11, 5_000, request_id="d2"),
+        decode(12, request_id="d2"),
+        decode(13, request_id="d1"),
+    ]
+    found = brief(case_of(*POOLS, *sides))
+    assert found["d1"][1::2] == (1, "possible")
+    assert found["d2"][1::2] == (5_000, "ruled_out")
 
 
 def test_a_node_that_counted_more_than_decode_is_not_decodes(case_of: CaseOf) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import polars as pl
 
+from forensics.joins.gaps import UNPAIRED_GAP
+
 OWN = ["handoff", "request_id", "tenant"]
 
 
 def assigned(rows: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
     """Return each record's ``anchor`` and whether that was ``guessed``.
+
+    A placeholder of prefill that nothing tells appears once for each request that it may be of.
 
     Args:
         rows: records with ``handoff``, id, tenant, hop, size, prefill node and time.
@@ -29,14 +33,39 @@ def assigned(rows: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
     by_id = pl.col("of_id").is_not_null() & ~pl.col("several").fill_null(value=False)
     told = pl.col("exact").is_not_null() | pl.col("of_node").is_not_null() | by_id
     near = pl.when(pl.col("hop") == "prefill").then("near_free")
-    return left.select(
-        "observation",
-        anchor=pl.coalesce("exact", "of_id", "of_node", "of_size", near, "near"),
-        guessed=~told,
+    found = left.with_columns(
+        anchor=pl.coalesce("exact", "of_id", "of_node", "of_size", near, "near"), guessed=~told
     )
+    others = _placeholders(found, anchors)
+    return pl.concat([found.select(others.columns), others]).unique(maintain_order=True)
 
 
 _FOUND = pl.coalesce("exact", "of_node", "of_size")
+
+
+def _placeholders(found: pl.DataFrame, anchors: pl.DataFrame) -> pl.DataFrame:
+    """Return placeholders' records for the requests near them whose own prefill nothing tells.
+
+    A placeholder has no size of its own, and times of two clocks do not say which of several
+    requests it is of: whichever of them was given it, none is cleared by the record of another.
+    """
+    mine = found.filter(pl.col("hop") == "prefill")
+    sure = ~pl.col("guessed") | pl.col("of_size").is_not_null()
+    open_ = mine.filter(~sure & (pl.col("size") == _PLACEHOLDER))
+    decode = anchors.filter((pl.col("hop") == "decode") & (pl.col("size") > _PLACEHOLDER))
+    decode = decode.join(mine.filter(sure), on=["handoff", "anchor"], how="anti")
+    near = decode.drop_nulls("received_at").sort("received_at").join_asof(
+        open_.sort("at", "request_id", "node").select("handoff", "at", "node", of="observation"),
+        left_on="received_at", right_on="at", by="handoff", strategy="nearest",
+        tolerance=UNPAIRED_GAP, check_sortedness=False,
+    )  # fmt: skip
+    other = (pl.col("node") != pl.col("node_right")).fill_null(value=False)
+    near = near.filter(pl.col("of").is_not_null() & ~other)
+    return near.select("anchor", observation="of", guessed=pl.lit(value=True))
+
+
+_PLACEHOLDER = 1
+"""Tokens of the prompt that prefill runs in place of one that it rejected."""
 
 
 def _told(left: pl.DataFrame, points: pl.DataFrame) -> pl.DataFrame:
