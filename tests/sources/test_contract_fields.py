@@ -129,6 +129,26 @@ def cut_off(data: bytes) -> bytes:
     return data[: data.rfind(b'"')]
 
 
+LAID = {
+    "one line": json.dumps,
+    "spread": lambda found: json.dumps(found, indent=1),
+    "a line each": lambda found: "[\n" + ",\n".join(map(json.dumps, found)) + "\n]",
+    "brackets beside": lambda found: "[" + ",\n".join(map(json.dumps, found)) + "]",
+}
+LISTED = ("trtllm-metrics", "kong", "plain-ndjson", "sglang-exporter")
+
+
+@pytest.mark.parametrize("laid", LAID)
+@pytest.mark.parametrize("name", LISTED)
+def test_a_list_that_ends_between_two_records_lacks_one(read, name, laid):
+    file, content = POSITIVE[name]
+    found = records(content().decode())
+    text = LAID[laid](found[0][:3] if isinstance(found[0], list) else found[:3])
+    whole, cut = read(text, file), read(text[: text.rindex("}") + 1], file)
+    assert whole.facts.unread == []
+    assert (cut.facts.kept, len(cut.facts.unread)) == (whole.facts.kept, 1)
+
+
 @pytest.mark.parametrize("name", [name for name in NAMES if in_json(name)])
 def test_a_record_that_is_cut_off_is_unreadable(read, name):
     file, content = POSITIVE[name]

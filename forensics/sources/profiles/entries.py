@@ -15,6 +15,7 @@ from forensics.sources.jsonlines import split_lines
 from forensics.sources.mixed import mixed
 from forensics.sources.profiles.shape import parts
 from forensics.sources.wrappers.objects import entries as entries_of
+from forensics.sources.wrappers.objects import missing
 
 LARGEST = 512 << 20
 """Bytes of one list that may be held; logs of gateways come in far smaller ones."""
@@ -98,6 +99,7 @@ def _one_list(opened: Source) -> Iterator[Block]:
     found = [
         (number, line) for number, line in enumerate(lines, start=1) if line not in (b"", b"]")
     ]
+    found += [(len(lines), rest) for rest in missing(data, found[-1][1])]
     yield _block([line for _, line in found], [number for number, _ in found])
 
 

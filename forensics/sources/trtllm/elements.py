@@ -16,7 +16,7 @@ from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block, Source
 from forensics.sources.documents import fault
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
-from forensics.sources.wrappers.objects import entries
+from forensics.sources.wrappers.objects import OPEN, one_by_one
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _AROUND = (b"", b"[", b"]")
@@ -50,7 +50,7 @@ def elements(opened: Source) -> Iterator[Element]:
         for one in held:
             yield from each.read(one)
         held = []
-    yield from _together(held) if each is None else each.end()
+    yield from _together(held) if each is None else each.rest()
 
 
 def _together(held: list[Block]) -> Iterator[Element]:
@@ -65,7 +65,7 @@ def _together(held: list[Block]) -> Iterator[Element]:
     each = _EachByItself()
     for block in held:
         yield from each.read(block)
-    yield from each.end()
+    yield from each.rest()
 
 
 def _split(data: bytes) -> list[bytes] | None:
@@ -86,6 +86,7 @@ class _EachByItself:
         self._size = 0
         self._indent = b""
         self._at: tuple[int, int | None] = (0, None)
+        self._open: tuple[int, int | None] | None = None
 
     def read(self, block: Block) -> Iterator[Element]:
         if block.reason is not None:
@@ -104,6 +105,13 @@ class _EachByItself:
             yield Element(b"" if reason else data, *self._at, reason)
         self._lines, self._size = [], 0
 
+    def rest(self) -> Iterator[Element]:
+        """Yield what is held at the end of the file; of an array that goes on, that it does."""
+        whole = not self._lines
+        yield from self.end()
+        if whole and self._open is not None:
+            yield Element(b"", *self._open, fault(OPEN))
+
     def _line(self, text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
         bare = text.strip().removesuffix(b",")
         indent = text[: len(text) - len(text.lstrip())]
@@ -116,8 +124,19 @@ class _EachByItself:
             self._add(bare if closes else text.strip())
             if closes:
                 yield from self.end()
-        elif bare not in _AROUND:
-            yield from _of_line(bare, at)
+        else:
+            yield from self._outside(bare, at)
+
+    def _outside(self, bare: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
+        """Yield the elements of a line, and note whether it leaves an array open."""
+        if bare.startswith(b"["):
+            self._open = at
+        if bare.endswith(b"]"):
+            self._open = None
+        for element in _of_line(bare, at) if bare not in _AROUND else ():
+            # What is missing behind a broken element is said with it.
+            self._open = None if element.reason else self._open
+            yield element
 
     def _add(self, text: bytes) -> None:
         self._size += len(text)
@@ -128,7 +147,8 @@ class _EachByItself:
 def _of_line(text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
     found = _split(text)
     if found is None:
-        found = list(entries(text)) if text.startswith(b"[") else [text]
+        among = text.startswith(b"[")
+        found = list(one_by_one(text[1:], between=",")) if among else [text]
     for raw in found:
         reason = fault(raw)
         yield Element(b"" if reason else raw, *at, reason)

@@ -21,6 +21,8 @@ from forensics.sources.wrappers.inner import Inner, Inners
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _BEGINS = re.compile(rb"\s*\[\s*\{")
 _SCAN = json.JSONDecoder().raw_decode
+OPEN = b"{"
+"""Stands for what is missing of a list that is not there to its end: an object cut short."""
 _BLANK = re.compile(r"\s*")
 _NEXT = re.compile(r"\n[ \t]*\{")
 
@@ -73,7 +75,8 @@ class Objects(Everything):
 def entries(data: bytes) -> Iterator[bytes]:
     """Yield the entries of a list, or of one list a line; what is none is an entry by itself.
 
-    A list that breaks off is taken apart object by object.
+    A list that breaks off is taken apart object by object; where it does so between two of
+    them, what is missing is an entry as well.
     """
     found = _listed(data)
     lines = data.lstrip().split(b"\n") if found is None else []
@@ -83,7 +86,15 @@ def entries(data: bytes) -> Iterator[bytes]:
         for line in filter(bytes.strip, lines):
             yield from _listed(line) or [line.strip()]
     else:
-        yield from one_by_one(data.lstrip()[1:], between=",")
+        last = b""
+        for last in one_by_one(data.lstrip()[1:], between=","):
+            yield last
+        yield from missing(data, last)
+
+
+def missing(data: bytes, last: bytes) -> list[bytes]:
+    """Return what stands for the rest of a list that ends behind a whole entry, unclosed."""
+    return [OPEN] if is_json(last) and not data.rstrip().endswith(b"]") else []
 
 
 def _listed(data: bytes) -> list[bytes] | None:
