@@ -3,8 +3,9 @@
 Which of them it is, is not known where no identifier and no size that is the only one tells (see
 :mod:`forensics.joins.unsettled`). A tenant whose record fits one that is affected may have been
 answered with it: its record is *possible*, whatever its own length says. Where the response that
-fits cannot be judged, neither can the record. A record that was set aside as an engine's request
-seen twice is a row of its own for no other reason.
+fits cannot be judged, neither can the record. That a record names no tenant clears it as little.
+A record that was set aside as an engine's request seen twice is a row of its own for its tenant's
+sake alone.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def _flags(judged: pl.DataFrame, open_: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the keys of the client records that each flag is of."""
     known = ensure(judged, ["model"]).select("handoff", "tenant_id", "tier", "model")
     rows = open_.join(known, on="handoff")
-    calls = rows.filter(pl.col("call") & pl.col("tenant_id").is_not_null())
+    calls = rows.filter("call")
     nobodys = rows.filter(~pl.col("call") & pl.col("tenant_id").is_null())
     tiers = {FITS: AFFECTED_TIERS, OPEN: ("not_assessable",)}
     return {

@@ -92,6 +92,18 @@ def test_a_record_without_a_size_may_be_any_of_its_minute(case_of: CaseOf) -> No
     assert (found["A"], found["B"], found["C"]) == ("possible", "possible", "not_assessable")
 
 
+@pytest.mark.parametrize("tenant", ["A", None])
+def test_a_record_that_names_no_tenant_is_cleared_no_sooner(
+    case_of: CaseOf, tenant: str | None
+) -> None:
+    short = {"reserved_pages": 10, "transferred_pages": 2}
+    records = [prefill("1", 10, 640), decode("1", 10, 640, **short)]
+    calls = [("g", 640), ("h", 640), ("k", 900)]
+    case = case_of(POOL, *records, *(gateway(name, 9, size, tenant) for name, size in calls))
+    tiers = dict(case.requests.polars().select("request_id", "tier").iter_rows())
+    assert tiers == {"d1": "probable", "g": "possible", "h": "possible", "k": "ruled_out"}
+
+
 Response = tuple[str | None, frozenset[str]]
 """The tenant of an affected one, and the ids of its records."""
 

@@ -9,7 +9,7 @@ from forensics.findings.base import Finding
 FITS_AFFECTED = Finding(
     code="fits_affected",
     weight="traced",
-    needs=("tenant_id", "received_at"),
+    needs=("received_at",),
     expression=pl.col("fits_affected"),
     meaning=(
         "a response that is listed without a tenant, under an id of the engines, fits this client "
@@ -21,7 +21,7 @@ FITS_AFFECTED = Finding(
 FITS_UNJUDGED = Finding(
     code="fits_unjudged",
     weight="circumstantial",
-    needs=("tenant_id", "received_at"),
+    needs=("received_at",),
     expression=pl.col("fits_unjudged"),
     meaning=(
         "a response without a tenant that cannot be judged fits this client record in time and "
