@@ -162,11 +162,11 @@ def _judged(
     rows = rows.with_columns(_doubted())
     rows = rows.with_columns(
         tier=_decided(),
-        rung=_rung(),
         input_limit_tokens="limit_high",
         noteworthy=_NOTEWORTHY,
         stale_pages=(RESERVED - TRANSFERRED).clip(lower_bound=0),
     )
+    rows = rows.with_columns(rung=_rung())
     added = ("tier", "rung", "input_limit_tokens", "noteworthy", "stale_pages")
     return rows.select(*requests.columns, *_FLAG.values(), *added)
 
@@ -214,9 +214,13 @@ def ruled_by(name: str) -> pl.Expr:
 
 
 def _rung() -> pl.Expr:
-    """The highest rung of the ladder that is shown; null outside the scope."""
+    """The highest rung of the ladder; null outside the scope.
+
+    Whoever is told that a response may be affected is told whether it was delivered, too: what
+    may have met the condition, or was shown to, stands on the same rung.
+    """
     triggered = DIRECT | TRACED | (flag("over_limit") & ~flag("not_disaggregated"))
-    triggered = triggered | flag("co_resident")
+    triggered = triggered | flag("co_resident") | pl.col("tier").is_in(schema.AFFECTED_TIERS)
     delivered = DELIVERED.fill_null(value=False)
     return (
         pl.when(flag("out_of_scope"))

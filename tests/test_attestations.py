@@ -66,6 +66,13 @@ def test_it_raises_and_lowers_with_a_recorded_reason(judged) -> None:
     assert "short" in case.ruled_out.polars()["request_id"]
 
 
+def test_what_is_attested_counts_as_delivered_where_a_log_holds_the_delivery(judged) -> None:
+    case = judged(f"whole,foreign,{SAID}")
+    confirmed = case.affected.polars().filter(tier="confirmed")
+    assert confirmed["rung"].to_list() == ["delivered"]
+    assert [t.delivered for t in case.exposure().headline.tiers if t.tier == "confirmed"] == [1]
+
+
 def test_a_client_names_a_request_by_the_id_of_its_own_record(judged) -> None:
     gateway = row("chat-1") | {"hop": "gateway", "transfer_id": "17", "prompt_tokens": 9}
     engine = {"hop": "decode", "request_id": "eng-1", "transfer_id": "17", "decode_node": "d1"}

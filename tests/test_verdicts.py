@@ -290,6 +290,16 @@ def test_counts_that_differ_without_a_page_size_clear_nobody(verdict_of: Judge) 
     assert (row["tier"], row["reasons"]) == ("not_assessable", ["count_mismatch"])
 
 
+def test_what_may_be_over_the_limit_counts_as_delivered_where_a_log_holds_the_delivery(
+    verdict_of: Judge,
+) -> None:
+    slack = "[trigger]\nslack_tokens = 500"
+    row = verdict_of(POOL, request(prompt_tokens=681_000, http_status=200), incident=slack)
+    assert (row["tier"], row["rung"]) == ("possible", "delivered")
+    unsent = verdict_of(POOL, request(prompt_tokens=681_000, http_status=504), incident=slack)
+    assert unsent["rung"] != "delivered"
+
+
 def test_both_sides_agreeing_on_a_shortened_prompt_clears(verdict_of: Judge) -> None:
     row = verdict_of(
         POOL,

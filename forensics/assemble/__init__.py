@@ -156,7 +156,7 @@ def _funnel(rows: pl.DataFrame) -> list[doc.Step]:
     steps = (
         ("all", rows.height, "requests and attempts that were read"),
         ("eligible", int(rung.is_not_null().sum()), "in scope: model and window"),
-        ("triggered", triggered, "direct evidence, or over the limit in force"),
+        ("triggered", triggered, "met the condition of the fault, or may have"),
         (
             "delivered",
             int((rung == "delivered").sum()),

@@ -56,7 +56,7 @@ def build_incident(points_count: int = 400, tenants: int = 60, epoch_count: int 
         funnel=[
             Step("all", 1_240_112, "every request that was read"),
             Step("eligible", 1_234_585, "model and window in scope"),
-            Step("triggered", 4_139, "direct evidence, or over the limit in force"),
+            Step("triggered", 4_139, "met the condition of the fault, or may have"),
             Step("delivered", 158, "tokens left for the client"),
         ],
         epochs=epochs(epoch_count),
