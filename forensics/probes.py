@@ -48,6 +48,7 @@ def without(frame: pl.DataFrame, epochs: pl.DataFrame) -> tuple[pl.DataFrame, pl
         sized=warmups.any_size(frame),
         health=health,
         certain=pl.lit(small.certain),
+        fits=_fits(frame),
     )
     if not marked["candidate"].any():
         return frame, frame.clear()
@@ -72,7 +73,9 @@ def _sized(marked: pl.DataFrame) -> pl.DataFrame:
 def _alone(marked: pl.DataFrame) -> pl.Series:
     """Say which candidates share neither id nor hand-off with a record that is more.
 
-    A room that a health check shares with hand-offs that are whole is not its own.
+    A room that a health check shares with hand-offs that are whole is not its own. Nor is it
+    the placeholder of a prompt that any pool holds: a warm-up of an engine of which no start is
+    logged may be a request, and its room 0 is still that of all health checks.
     """
     own = pl.col("candidate") & pl.col("tiny")
     certain = own & pl.col("certain")
@@ -82,9 +85,11 @@ def _alone(marked: pl.DataFrame) -> pl.Series:
         taken = real[name].drop_nulls().unique().implode()
         free = ~pl.col(name).is_in(taken).fill_null(value=False)
         if name == "transfer_id":
-            rooms = marked.filter(probe & pl.col("health"))[name]
-            whole = answered(real, rooms.drop_nulls()).implode()
-            free |= pl.col("health") & pl.col(name).is_in(whole).fill_null(value=False)
+            rooms = marked.filter(probe & pl.col("health"))[name].drop_nulls().unique()
+            more = real.filter(~(pl.col("fits") & pl.col("tiny")))
+            whole = answered(more, rooms).implode()
+            other = pl.col(name).is_in(more[name].drop_nulls().unique().implode())
+            free |= pl.col("health") & (pl.col(name).is_in(whole) | ~other).fill_null(value=False)
         probe = probe & (certain | free)
         real = marked.filter(~probe)
     return marked.select(probe.alias("probe")).to_series()
@@ -97,6 +102,11 @@ def _tiny(frame: pl.DataFrame) -> pl.Expr:
     faults = [pl.col(n).fill_null(value=False) for n in _SIGNALS if n in frame.columns]
     nobody = pl.col("tenant_id").is_null() & (pl.col("hop") != "gateway").fill_null(value=True)
     return pl.all_horizontal(small or [pl.lit(value=True)]) & nobody & ~_any_of(faults)
+
+
+def _fits(frame: pl.DataFrame) -> pl.Expr:
+    """Say which records count a warm-up's prompt: no engine is too small for it."""
+    return warmups.any_size(frame) & warmups.of_size(frame, warmups.TOKENS)
 
 
 def _health_check(frame: pl.DataFrame) -> pl.Expr:

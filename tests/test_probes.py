@@ -127,17 +127,34 @@ def test_a_health_check_has_an_id_of_its_form_and_one_token(
 
 
 @pytest.mark.parametrize(
-    ("tokens", "at", "left_over"),
-    [(4, READY + 58, 0), (5, READY + 58, 1), (4, READY + 900, 1)],
-    ids=["whole", "of another size", "long after"],
+    ("filled", "tokens", "at", "left_over"),
+    [(9, 9, READY + 58, 0), (4, 5, READY + 58, 1), (9, 9, READY + 900, 1), (4, 4, READY + 900, 0)],
+    ids=["whole", "of another size", "long after", "too short for a placeholder"],
 )
 def test_a_health_check_is_no_side_of_a_hand_off_that_is_whole(
-    node_logs: NodeLogs, tokens: int, at: int, left_over: int
+    node_logs: NodeLogs, filled: int, tokens: int, at: int, left_over: int
 ) -> None:
     """Room 0 is that of all health checks, and of whoever calls an engine with it."""
     check = f"HEALTH_CHECK_{NOON + READY + 57}.1"
     health = stats("prefill", 0, 1, READY + 57).replace(f"prefill-0-{READY + 57}", check)
-    prefill = [*boot("prefill"), health, stats("prefill", 0, 4, READY + 60)]
+    prefill = [*boot("prefill"), health, stats("prefill", 0, filled, READY + 60)]
     decode = [*boot("decode"), stats("decode", 0, tokens, at)]
     rows = node_logs({"n-01": prefill, "n-02": decode}).requests.polars()
     assert rows["prefill_prompt_tokens"].to_list().count(1) == left_over
+
+
+def test_a_warm_up_without_a_start_makes_no_requests_of_the_checks_of_its_room(
+    case_of: CaseOf,
+) -> None:
+    """Logs that begin later than the engine hold no start: the checks tell themselves."""
+    checks = [
+        {"hop": side, "request_id": f"HEALTH_CHECK_{at}a", f"{side}_node": f"{side}-01",
+         "received_at": f"2026-09-01T1{at}:00:00Z", f"{side}_prompt_tokens": 1,
+         "transfer_id": "0"}
+        for side in ("prefill", "decode") for at in range(3)
+    ]  # fmt: skip
+    warm = {"hop": "decode", "request_id": "w", "decode_node": "decode-01", "transfer_id": "0"}
+    told = {"received_at": "2026-09-01T11:01:30Z", "completion_tokens": 1}
+    for tokens, left_over in ((4, {"w"}), (9, {"w", *(check["request_id"] for check in checks)})):
+        case = case_of(*checks, warm | told | {"decode_prompt_tokens": tokens})
+        assert set(left(case)) == left_over
