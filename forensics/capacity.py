@@ -1,6 +1,7 @@
 """Capacity epochs, and the smallest prompt that each prefill node rejects.
 
-A row stands from ``effective_at`` until the node's next row. A limit that was reported
+A row stands from ``effective_at`` until the node's next row; a rank's rows have those of its
+server among them. A limit that was reported
 stands before one derived from a pool; what is declared fills what no log holds. Where
 readings differ, the limit is a span, and nobody is cleared within it.
 """
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from forensics import boots, carried, continuity, poolmeaning, schema
+from forensics import boots, continuity, poolmeaning, schema, serverwide
 from forensics.boots import BEGINNING, END, EPOCH_DTYPES
 from forensics.clock import Clocks
 from forensics.incident import DeclaredCapacity, Incident, micros
@@ -69,7 +70,7 @@ def build(
     frame = poolmeaning.settled(_facts(facts, clocks))
     ran = continuity.logged(parts, activity, clocks, boots.startless(frame))
     booted = poolmeaning.named(boots.fold(frame, ran), frame)
-    logged = carried.completed(_records(frame), booted)
+    logged = serverwide.told(_records(frame), booted)
     rows, warnings = _declare(logged, incident)
     stated = frozenset(_told(rows) - _told(logged) if incident.capacity else ())
     rows = rows.unique().sort("node", "effective_at", "role", nulls_last=False)

@@ -33,10 +33,10 @@ def completed(records: pl.DataFrame, boots: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         records: rows that were logged as capacity records.
-        boots: rows of the same nodes that were read off their logs; returned as they are.
+        boots: rows of the same nodes that were read off logs.
     """
     if not records.select(pl.any_horizontal(pl.col(_KEPT).is_null()).any()).item():
-        return pl.concat([records, boots])
+        return records
     told = pl.concat([boots.with_columns(_own=False), records.with_columns(_own=True)])
     first = ("node", "effective_at", "_own")
     told = told.sort(*first, *(name for name in EPOCH_DTYPES if name not in first))
@@ -46,11 +46,12 @@ def completed(records: pl.DataFrame, boots: pl.DataFrame) -> pl.DataFrame:
 def _rows(told: pl.DataFrame) -> Iterator[Row]:
     before: Row = {}
     for row in told.iter_rows(named=True):
-        record = row.pop("_own") and row["node"] is not None
-        if record and row["node"] == before.get("node"):
+        record = row.pop("_own")
+        if record and row["node"] is not None and row["node"] == before.get("node"):
             names = _LASTING if _other_start(before, row) else _KEPT
             row |= {name: before[name] for name in names if row[name] is None}
-        yield row
+        if record:
+            yield row
         before = row
 
 

@@ -145,7 +145,10 @@ _OF_DECODE = {
 
 
 def epoch_nodes(nodes: pl.Series, epochs: pl.DataFrame) -> dict[str, str]:
-    """Map each engine identity to the epochs' node that speaks for it."""
+    """Map each engine identity to the epochs' node that speaks for it.
+
+    A rank with rows of its own has those of its server among them already.
+    """
     known = set(epochs["node"].to_list()) - {None}
     globs = sorted(name for name in known if any(sign in name for sign in "*?["))
     found = {}
