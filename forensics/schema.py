@@ -195,6 +195,9 @@ REFUSAL_LIMIT = "refusal_limit_tokens"
 """Column of the limit that a request's own refusal quotes."""
 TIMED_LATE = "timed_late"
 """Column that says that ``received_at`` is a bound of the arrival and not the arrival."""
+OWNER_UNREAD, GENERATION_UNREAD = "owner_unread", "generation_unread"
+"""Columns that say of a slot's owner, or its generations, that they are unknown, not null."""
+GENERATIONS = ("owner_generation", "read_generation")
 RETRIES = "prefill_retries"
 """Column of how often an engine had tried a prefill before; absent where it had not."""
 
@@ -252,6 +255,13 @@ ENGINE_COLUMNS: tuple[Column, ...] = (
         "flag",
         "its time is of the end of the request, or within it: the arrival was no later",
     ),
+    Column(
+        OWNER_UNREAD,
+        "flag",
+        "the slot's owner could not be read, or no key held it: not one logged as null",
+        worst="max",
+    ),
+    Column(GENERATION_UNREAD, "flag", "a generation of the slot could not be read", worst="max"),
 )
 """What no plain record can fill, beside the columns of a request: signals of the readers."""
 

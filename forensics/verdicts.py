@@ -48,10 +48,13 @@ OVER_AND_FAST = flag("over_limit") & flag("too_fast")
 NOT_BY_COUNTS = flag("handoff_failed") | flag("short_unless_cached")
 """Pages may not have arrived, whatever tokens both sides counted and however few they are."""
 
-COMPLETE = (_any("clears", "full_transfer") & ~NOT_BY_COUNTS) | (
-    flag("full_transfer") & ~flag("short_tail")
-)
-"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens."""
+COMPLETE = (
+    (_any("clears", "full_transfer") & ~NOT_BY_COUNTS)
+    | (flag("full_transfer") & ~flag("short_tail"))
+) & ~flag("slot_unread")
+"""As many pages say nothing of the end of the last one, where prefill counted fewer tokens.
+
+Nor do they of a slot of which it is not known whose it was, or was meant to be."""
 
 
 BESIDE = flag("co_resident") & ~(OVER_AND_FAST & ~CAPPED & ~flag("not_disaggregated") & ~COMPLETE)
@@ -188,9 +191,12 @@ def _doubted() -> list[pl.Expr]:
     return [expression.alias(_FLAG[code]) for code, expression in kept.items()]
 
 
+_SLOT = (*schema.GENERATIONS, "slot_owner", schema.OWNER_UNREAD)
+
+
 def explained(rows: pl.DataFrame) -> pl.DataFrame:
     """Add ``reasons`` and ``missing`` to judged rows: sorted codes joined by ``;``."""
-    whole = ensure(rows.rechunk(), [name for name in DECISIVE if name != "input_limit_tokens"])
+    whole = ensure(rows.rechunk(), [*(n for n in DECISIVE if n != "input_limit_tokens"), *_SLOT])
     return whole.with_columns(reasons=_reasons(), missing=_missing())
 
 
@@ -280,8 +286,11 @@ def _reasons() -> pl.Expr:
 
 
 def _missing() -> pl.Expr:
+    absent = {name: pl.col(name).is_null() for name in DECISIVE}
+    absent |= {name: pl.col(name).is_null() & flag("slot_unread") for name in schema.GENERATIONS}
+    absent["slot_owner"] = pl.col("slot_owner").is_null() & pl.col(schema.OWNER_UNREAD)
     return pl.concat_str(
-        [pl.when(pl.col(name).is_null()).then(pl.lit(name)) for name in DECISIVE],
+        [pl.when(missing).then(pl.lit(name)) for name, missing in sorted(absent.items())],
         separator=";",
         ignore_nulls=True,
     )

@@ -222,7 +222,7 @@ def test_delivery(verdict_of: Judge, values: dict[str, Any], tier: str, rung: st
         ({"reserved_pages": 8, "transferred_pages": 9}, ["transfer_mismatch"]),
         ({"rejected": True, "http_status": 200}, ["rejected_but_served"]),
         ({"owner_generation": 4, "read_generation": 5, "slot_owner": "x"}, ["owner_mismatch"]),
-        ({"owner_generation": 4, "read_generation": 4}, ["owner_mismatch"]),
+        ({"owner_generation": 4, "read_generation": 4}, ["slot_unread"]),
         ({"owner_generation": 4, "read_generation": 4, "slot_owner": "acme"}, []),
         ({"sender_tenant": "acme", "receiver_tenant": "other"}, ["owner_mismatch"]),
     ],

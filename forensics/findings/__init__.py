@@ -33,6 +33,7 @@ from forensics.findings.short_page import SHORT_PAGE
 from forensics.findings.short_tail import SHORT_TAIL
 from forensics.findings.short_transfer import COMPLETE_BUT_SHORT, SHORT_TRANSFER
 from forensics.findings.short_unless_cached import SHORT_UNLESS_CACHED
+from forensics.findings.slot_unread import SLOT_UNREAD
 from forensics.findings.start_unseen import START_UNSEEN
 from forensics.findings.tenant_inferred import TENANT_INFERRED
 from forensics.findings.too_fast import TOO_FAST
@@ -82,6 +83,7 @@ FINDINGS: tuple[Finding, ...] = (
     SHORT_TAIL,
     SHORT_TRANSFER,
     SHORT_UNLESS_CACHED,
+    SLOT_UNREAD,
     START_UNSEEN,
     STATE_MISMATCH,
     TENANT_INFERRED,

@@ -8,6 +8,7 @@ from typing import Literal
 import polars as pl
 
 from forensics.columns import ensure
+from forensics.schema import GENERATION_UNREAD, OWNER_UNREAD
 
 Weight = Literal[
     "scope",
@@ -96,6 +97,8 @@ SLOT_POOL = (
     pl.col("owner_generation").is_not_null()
     | pl.col("read_generation").is_not_null()
     | pl.col("slot_owner").is_not_null()
+    | pl.col(OWNER_UNREAD).fill_null(value=False)
+    | pl.col(GENERATION_UNREAD).fill_null(value=False)
 )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.findings.base import Finding
+from forensics.schema import OWNER_UNREAD
 
 _GENERATION = pl.col("owner_generation") != pl.col("read_generation")
-_NOBODYS = pl.col("read_generation").is_not_null() & pl.col("slot_owner").is_null()
+_UNKNOWN = pl.col(OWNER_UNREAD).fill_null(value=False)
+_NOBODYS = pl.col("read_generation").is_not_null() & pl.col("slot_owner").is_null() & ~_UNKNOWN
 _ANOTHERS = pl.col("owners_are_tenants") & (pl.col("slot_owner") != pl.col("tenant_id"))
 _SIDES = pl.col("sender_tenant") != pl.col("receiver_tenant")
 
@@ -20,6 +22,7 @@ OWNER_MISMATCH = Finding(
     | _ANOTHERS.fill_null(value=False)
     | _SIDES.fill_null(value=False)
     | pl.col("tenants_differ"),
-    meaning="generation, owner or tenant differ between the sides, or a slot read had no owner",
+    meaning="generation, owner or tenant differ between the sides, or a slot read is logged as "
+    "nobody's",
     does_not_prove="what was in the slot or page",
 )

@@ -19,7 +19,7 @@ from msgspec import Struct
 from forensics.schema import Kind
 from forensics.sources.blocks import Block
 from forensics.sources.jsonodd import OddRows
-from forensics.sources.jsonpaths import Path, tree
+from forensics.sources.jsonpaths import ABSENT, TOLD_APART, Path, tree
 from forensics.sources.jsonrows import Rows, Values, series
 from forensics.sources.jsontwice import Contradictions
 from forensics.sources.mixed import Mixed
@@ -188,21 +188,26 @@ def _batch(parts: Sequence[_Part], kinds: Mapping[str, Kind]) -> Batch:
     columns: dict[str, pl.Series] = {}
     names = {name for part in parts for name in part.values}
     for name in (name for name in kinds if name in names):
-        column = series(name, kinds[name], _joined([p.values.get(name) for p in parts], parts))
-        if column.null_count() < len(column):
+        nothing = ABSENT if name in TOLD_APART else None
+        found = _joined([p.values.get(name) for p in parts], parts, nothing)
+        column = series(name, kinds[name], found)
+        empty = column.null_count() if nothing is None else int((column == nothing).sum())
+        if empty < len(column):
             columns[name] = column
     lines = pl.Series(_joined([part.lines for part in parts], parts), dtype=pl.Int64)
     offsets = pl.Series(_joined([part.offsets for part in parts], parts), dtype=pl.Int64)
     return Batch(columns, lines, offsets)
 
 
-def _joined(found: Sequence[Sequence[Any] | None], parts: Sequence[_Part]) -> Sequence[Any]:
-    """Return the values of all parts; those of a part that has none are null."""
+def _joined(
+    found: Sequence[Sequence[Any] | None], parts: Sequence[_Part], nothing: str | None = None
+) -> Sequence[Any]:
+    """Return the values of all parts; ``nothing`` for each of a part that has none."""
     if len(found) == 1 and found[0] is not None:
         return found[0]
     values: list[Any] = []
     for some, part in zip(found, parts, strict=True):
-        values += repeat(None, len(part.lines)) if some is None else some
+        values += repeat(nothing, len(part.lines)) if some is None else some
     return values
 
 

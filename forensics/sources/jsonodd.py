@@ -17,6 +17,8 @@ _ESCAPES = re.compile(
 )
 _BARE = re.compile(rb'"(?:[^"\\]|\\.)*+"|(?P<bare>(?<![\w.+-])-?(?:NaN|Infinity)(?![\w.]))')
 
+_NAMING = re.compile(rb'".*"|-?\d+', re.DOTALL)
+
 
 class OddRows:
     """Reads lines whose values may have any type; those of the named keys come back as text."""
@@ -51,10 +53,14 @@ class OddRows:
             return _reason(error, line)
         found: dict[str, str | None] = {}
         for (key, node), raw in zip(self._tree.items(), msgspec.structs.astuple(row), strict=True):
-            if raw is None or bytes(raw) == b"null":
+            if not isinstance(raw, Raw) or bytes(raw) == b"null":
+                if isinstance(node, Leaf) and node.absent is not None:
+                    found[node.column] = None if isinstance(raw, Raw) else node.absent
                 continue
             if isinstance(node, Leaf):
-                found[node.column] = _scalar(raw, node.kind)
+                # Whose a slot is: a flag, or a number with a fraction, is nobody's name.
+                odd = node.absent is not None and not _NAMING.fullmatch(bytes(raw))
+                found[node.column] = NOT_A_VALUE if odd else _scalar(raw, node.kind)
             else:
                 inner = self._inner[key]._decode(bytes(raw))
                 found |= inner if isinstance(inner, dict) else self._inner[key]._misfit()

@@ -17,12 +17,29 @@ from forensics.schema import Kind
 Path = tuple[str, ...]
 
 
+ABSENT = "\0absent"
+"""Stands for a value whose key is not there, in columns where a null means something else."""
+TOLD_APART = frozenset({"slot_owner"})
+"""Columns of which null is a value: a slot that is logged as nobody's."""
+NEVER = Annotated[int, Meta(ge=1, le=0)]
+"""No value at all, not even null: a key tells by being there."""
+
+
 @dataclass(frozen=True)
 class Leaf:
     """Where a path ends: how the value is read, and the column that it goes to."""
 
     kind: Kind
     column: str
+
+    @property
+    def absent(self) -> str | None:
+        """What stands for the value of a record that has no such key."""
+        return ABSENT if self.column in TOLD_APART else None
+
+
+def _absent(node: Tree | Leaf) -> str | None:
+    return node.absent if isinstance(node, Leaf) else None
 
 
 Tree = dict[str, "Tree | Leaf"]
@@ -81,19 +98,21 @@ def struct(
     Keys may be any text, so they cannot be the names of the fields.
     """
     types = {key: of(key, inner) for key, inner in node.items()}
-    if asked is None:
-        return _row(tuple(types), tuple(types.values()))
+    apart = frozenset(key for key, inner in node.items() if _absent(inner) is not None)
+    asked = asked or Asked()
     types |= asked.types
-    return _row(tuple(types), tuple(types.values()), asked.needed)
+    return _row(tuple(types), tuple(types.values()), asked.needed, apart)
 
 
 @lru_cache(maxsize=512)
 def _row(
-    keys: tuple[str, ...], types: tuple[Any, ...], needed: frozenset[str] = frozenset()
+    keys: tuple[str, ...], types: tuple[Any, ...], needed: frozenset[str], apart: frozenset[str]
 ) -> type[Struct]:
     # Kept: to make one costs more than to read a thousand lines, and each file asks for it.
     fields: list[Any] = [
-        (f"f{at}", expected) if key in needed else (f"f{at}", expected, None)
+        (f"f{at}", expected)
+        if key in needed
+        else (f"f{at}", expected, ABSENT if key in apart else None)
         for at, (key, expected) in enumerate(zip(keys, types, strict=True))
     ]
     rename = {f"f{at}": key for at, key in enumerate(keys)}
@@ -118,7 +137,7 @@ def expecting(
     def of(key: str, inner: Tree | Leaf) -> Any:
         path = (*at, key)
         if keys is not None and path not in keys:
-            return None
+            return None if _absent(inner) is None else NEVER
         return (
             _EXPECTED[inner.kind]
             if isinstance(inner, Leaf)
@@ -131,7 +150,8 @@ def expecting(
 def met(node: Tree, rows: Sequence[Struct], at: Path = ()) -> Iterator[Path]:
     """Yield the paths under which some row holds a value."""
     for position, (key, inner) in enumerate(node.items()):
-        values = [v for v in map(attrgetter(f"f{position}"), rows) if v is not None]
+        nothing = _absent(inner)
+        values = [v for v in map(attrgetter(f"f{position}"), rows) if v != nothing]
         if values:
             yield (*at, key)
             if not isinstance(inner, Leaf):

@@ -159,7 +159,8 @@ class _Level:
         # All fields of a row in one go: half the time of one field after the other.
         columns = list(zip(*map(self._fields, rows), strict=True))[2:]
         for node, values in zip(self._nodes, columns, strict=bool(columns)):
-            if not values or (values[0] is None and values.count(None) == len(values)):
+            nothing = node.absent if isinstance(node, Leaf) else None
+            if not values or (values[0] == nothing and values.count(nothing) == len(values)):
                 continue
             if isinstance(node, Leaf):
                 found[node.column] = values

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import Raw
 
-from forensics.sources.jsonpaths import Asked, Leaf, Path, Tree, expecting
+from forensics.sources.jsonpaths import NEVER, Asked, Leaf, Path, Tree, expecting
 from forensics.sources.jsonrows import FAULTS
 
 _TEXTS = ("id", "name", "model", "code", "time")
-_NEVER = Annotated[int, Meta(ge=1, le=0)]
-"""No value at all, not even null: a key tells by being there."""
 
 
 class OwnKeys:
@@ -36,7 +34,7 @@ class OwnKeys:
             key: Literal[values] if values else Raw for key, values in must.items()
         }
         self._values = {key for key, values in must.items() if values}
-        self._never: dict[str, Any] = dict.fromkeys(sorted(never), _NEVER)
+        self._never: dict[str, Any] = dict.fromkeys(sorted(never), NEVER)
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Any]:
@@ -62,7 +60,7 @@ class OwnKeys:
         for key in self._values & tree.keys():
             node = tree[key]
             text = isinstance(node, Leaf) and node.kind in _TEXTS and (key,) in keys
-            types[key] = self._must[key] if text else _NEVER
+            types[key] = self._must[key] if text else NEVER
         return Asked(types | self._never, frozenset(self._must))
 
 

@@ -16,6 +16,7 @@ from forensics import schema
 from forensics.schema import Column
 from forensics.sources import values
 from forensics.sources.context import Context
+from forensics.sources.jsonpaths import ABSENT
 from forensics.sources.parsed import Parsed, Unread
 
 _ALL: dict[str, Column] = {
@@ -25,7 +26,10 @@ _ALL: dict[str, Column] = {
 }
 KINDS = {name: column.kind for name, column in _ALL.items()}
 _KIND_OF = {"observations": "request", "capacity": "capacity", "markers": "marker"}
-_LATE = schema.by_name(schema.ENGINE_COLUMNS)[schema.TIMED_LATE]
+_TOLD = tuple(
+    schema.by_name(schema.ENGINE_COLUMNS)[name]
+    for name in (schema.TIMED_LATE, schema.OWNER_UNREAD, schema.GENERATION_UNREAD)
+)
 _NAMED_BY_LINE = ("request_id", "prefill_request_id")
 
 
@@ -76,7 +80,7 @@ def add(raw: Raw, context: Context, parsed: Parsed, only: str | None = None) -> 
     )
     frame = frame.hstack(at)
     for name, columns, sink in (
-        ("request", (*schema.OBSERVATION_COLUMNS, _LATE), parsed.observations),
+        ("request", (*schema.OBSERVATION_COLUMNS, *_TOLD), parsed.observations),
         ("capacity", schema.CAPACITY_COLUMNS, parsed.capacity),
         ("marker", schema.MARKER_COLUMNS, parsed.markers),
     ):
@@ -94,8 +98,37 @@ def _typed(raw: Raw, context: Context, parsed: Parsed) -> tuple[pl.DataFrame, pl
         nothing = pl.repeat(False, height, dtype=pl.Boolean, eager=True)
         return pl.DataFrame({"request_id": pl.Series([None] * height, dtype=pl.String)}), nothing
     frame = pl.DataFrame([series.alias(name) for name, series in raw.columns.items()])
+    frame, absent = _owned(frame)
     found = values.typed(frame, _ALL, context.incident.logs, parsed.bad_values)
-    return _consistent(_redacted(found, raw.lines, context), parsed), found.naive
+    typed = _redacted(found, raw.lines, context).with_columns(_unread(found, absent))
+    return _consistent(typed, parsed), found.naive
+
+
+def _owned(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.Expr]:
+    """Take out what stands for an owner that no key holds; say where that is."""
+    owner = pl.col("slot_owner")
+    if "slot_owner" not in frame.columns:
+        return frame, pl.lit(value=True)
+    if frame.schema["slot_owner"] != pl.String:
+        return frame, pl.lit(value=False)
+    absent = frame.select((owner == ABSENT).fill_null(value=False)).to_series()
+    return frame.with_columns(pl.when(~absent).then(owner).alias("slot_owner")), pl.lit(absent)
+
+
+def _unread(found: values.Typed, absent: pl.Expr) -> list[pl.Expr]:
+    """Say whose slot's owner or generation is not known, which nothing logged as nobody's is.
+
+    An owner that is null is evidence, but not one that could not be read, or no key holds.
+    """
+    seen = [name for name in schema.GENERATIONS if name in found.frame.columns]
+    if not seen and "slot_owner" not in found.frame.columns:
+        return []
+    lost = {name: pl.lit(found.lost[name]) for name in found.lost.columns}
+    no = pl.lit(value=False)
+    generation = pl.any_horizontal(no, *(lost[name] for name in seen))
+    logged = pl.any_horizontal(no, *(pl.col(name).is_not_null() for name in seen))
+    owner = lost.get("slot_owner", no) | (absent & (logged | generation))
+    return [owner.alias(schema.OWNER_UNREAD), generation.alias(schema.GENERATION_UNREAD)]
 
 
 _LENGTHS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
@@ -121,10 +154,10 @@ def _redacted(found: values.Typed, lines: pl.Series, context: Context) -> pl.Dat
     """Name a row by its place where its own identifier may hold more than an identifier."""
     frame = found.frame
     for name in _NAMED_BY_LINE:
-        if name in found.unfit.columns and found.unfit[name].any():
+        if name in found.lost.columns and found.lost[name].any():
             names = [f"redacted:{context.where(line)}" for line in lines.to_list()]
             stand_in = pl.Series(name, names, dtype=pl.String)
-            frame = frame.with_columns(stand_in.zip_with(found.unfit[name], frame[name]))
+            frame = frame.with_columns(stand_in.zip_with(found.lost[name], frame[name]))
     return frame
 
 

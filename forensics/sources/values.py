@@ -36,15 +36,14 @@ _FALSE = ("false", "0", "f", "no")
 
 @dataclass(frozen=True)
 class Typed:
-    """Columns after typing, which rows have a time without zone, and unfit identifiers.
+    """Columns after typing, which rows have a time without zone, and which values were lost.
 
-    ``unfit`` has one boolean column for each column of kind ``id``: the raw value was
-    there and is no identifier.
+    ``lost`` has one boolean column for each: the raw value was there and could not be read.
     """
 
     frame: pl.DataFrame
     naive: pl.Series
-    unfit: pl.DataFrame
+    lost: pl.DataFrame
 
 
 def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Counter[str]) -> Typed:
@@ -71,9 +70,8 @@ def typed(raw: pl.DataFrame, columns: Mapping[str, Column], logs: Logs, bad: Cou
     # A text that is null or a code by now is still held by the memory of its column.
     judged = [name for name in plain if name in rejected or columns[name].kind == "code"]
     texts = [copied(name) for name in judged if frame.schema[name] == pl.String]
-    ids = [name for name in plain if columns[name].kind == "id"]
     frame = frame.select(*plain, *timed).rechunk().with_columns(texts)
-    return Typed(frame, naive, lost.select(ids))
+    return Typed(frame, naive, lost)
 
 
 def copied(name: str) -> pl.Expr:
@@ -255,6 +253,8 @@ def _maybe_rounded(name: str) -> pl.Expr:
 
 
 def _name(name: str, dtype: pl.DataType, _column: Column) -> pl.Expr:
+    if dtype == pl.Boolean:
+        return pl.lit(None, dtype=pl.String)
     text = _text(name, dtype)
     return pl.when(~unfit_name(text)).then(text)
 
