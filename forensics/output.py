@@ -4,7 +4,8 @@ It is made beside its target under a hidden name and moved there in one step; wh
 there is a folder already, the two change places in one step if the system can do that.
 A run that was killed leaves its hidden folder behind. The next run removes it, but
 only where it is certain that nobody works on it: its maker holds a lock on it, which
-ends with the process.
+ends with the process. What is replaced is a folder of the same kind or an empty one, and
+no other: see :mod:`forensics.replaceable`.
 """
 
 from __future__ import annotations
@@ -19,28 +20,26 @@ from pathlib import Path
 from forensics import held
 from forensics.errors import OutputExistsError, UsageError
 from forensics.objects import place
+from forensics.replaceable import refuse_others
 
 _NEW, _OLD = "forensics-new-", "forensics-old-"
 
 
 @contextmanager
-def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
+def whole_folder(target: Path, kind: str, *, force: bool = False) -> Iterator[Path]:
     """Yield a private folder that becomes ``target`` when the block ends well.
 
     Args:
         target: must not exist, unless ``force``; then it is replaced as a whole.
-        force: replace an existing folder.
+        kind: what it is to be, as its manifest says.
+        force: replace an existing folder of that kind.
 
     Raises:
-        OutputExistsError: ``target`` is there and ``force`` is not set.
+        OutputExistsError: ``target`` is there, and it is not to be replaced.
         UsageError: its parent cannot be written.
     """
     remove_leftovers(target)
-    there = os.path.lexists(target)
-    if there and not force:
-        raise OutputExistsError(f"{target} exists; --force replaces it")
-    if there and (target.is_symlink() or not target.is_dir()):
-        raise OutputExistsError(f"{target} is a link or no folder; it is not replaced")
+    require_free(target, kind, force=force)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         made, lock = _make(target, _NEW)
@@ -49,11 +48,33 @@ def whole_folder(target: Path, *, force: bool = False) -> Iterator[Path]:
     try:
         yield made
         _sync(made)
+        if force:
+            require_free(target, kind, force=force)  # files may have come meanwhile
         _move(made, target, force=force)
         _sync(target.parent)
     finally:
         shutil.rmtree(made, ignore_errors=True)
         os.close(lock)
+
+
+def require_free(target: Path, kind: str, *, force: bool) -> None:
+    """Raise where something is there that may not be replaced.
+
+    Args:
+        target: where a folder is to be written.
+        kind: what it is to be.
+        force: a folder of that kind may be replaced, and an empty one.
+
+    Raises:
+        OutputExistsError: it is there without ``force``, no folder, or holds another's files.
+    """
+    if not os.path.lexists(target):
+        return
+    if not force:
+        raise OutputExistsError(f"{target} exists; --force replaces it")
+    if target.is_symlink() or not target.is_dir():
+        raise OutputExistsError(f"{target} is a link or no folder; it is not replaced")
+    refuse_others(target, kind)
 
 
 def _move(made: Path, target: Path, *, force: bool) -> None:

@@ -39,7 +39,7 @@ def write_report(case: Case, out: Path, *, force: bool = False, with_pdf: bool =
     if with_pdf:
         pdf.require()
     refuse_inputs(out, [str(on_disk(f.name)) for f in case.analysis.files if f.name != STDIN])
-    with whole_folder(out, force=force) as folder:
+    with whole_folder(out, "report", force=force) as folder:
         begun = time.perf_counter()
         case.analysis.finish()
         case.run.seconds["sources"] = time.perf_counter() - begun

@@ -126,6 +126,11 @@ def test_sample_writes_a_named_incident_or_lists_them(
     assert run(["sample", "tiny", "-o", str(tmp_path / "s")]) == 0
     assert (tmp_path / "s" / "logs").is_dir()
     assert run(["sample", "tiny", "-o", str(tmp_path / "s")]) == 6
+    assert run(["sample", "tiny", "-o", str(tmp_path / "s"), "--force"]) == 0
+    assert run(["verify", str(tmp_path / "s")]) == 0
+    (tmp_path / "s" / "logs" / "own.log").write_text("mine")
+    assert run(["sample", "tiny", "-o", str(tmp_path / "s"), "--force"]) == 6
+    assert (tmp_path / "s" / "logs" / "own.log").read_text() == "mine"
     assert run(["sample", "none", "-o", str(tmp_path / "t")]) == 2
     assert run(["sample", "tiny"]) == 2
 

@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,22 +14,29 @@ import pytest
 from forensics import lab, read_logs
 from forensics.cli import run
 from forensics.errors import OutputExistsError, UsageError
-from forensics.output import refuse_inputs, whole_folder, write_private
+from forensics.evidence.seal import MANIFEST, SUMS, seal
+from forensics.output import refuse_inputs, write_private
+from forensics.output import whole_folder as whole_folder_of
+
+whole_folder = partial(whole_folder_of, kind="report")
 
 
 def tree(folder: Path) -> dict[str, bytes]:
+    """What lies in a folder and below, but for what closes it."""
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.name not in (MANIFEST, SUMS)
     }
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
+    """A report that is there."""
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "old.txt").write_text("old")
+    seal(folder, {"kind": "report"})
     return folder
 
 
@@ -232,6 +240,7 @@ import os, signal, sys
 from pathlib import Path
 from unittest import mock
 from forensics import output
+from forensics.evidence.seal import seal
 
 place, exchange, target = sys.argv[1:]
 def stop(*_, **__):
@@ -246,8 +255,9 @@ if place.endswith("_after_the_first_move"):
     mock.patch("pathlib.Path.rename", then_stop).start()
 else:
     mock.patch(place, stop).start()
-with output.whole_folder(Path(target), force=True) as folder:
+with output.whole_folder(Path(target), "report", force=True) as folder:
     output.write_private(folder / "new.txt", b"new")
+    seal(folder, {"kind": "report"})
 """
 
 
@@ -306,6 +316,89 @@ def logs(tmp_path: Path) -> Path:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "a.ndjson").write_text(line)
     return tmp_path / "logs"
+
+
+KINDS = ("report", "notices", "evidence", "sample")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_force_replaces_no_folder_of_another_kind(tmp_path, old, kind):
+    target = tmp_path / "target"
+    target.mkdir()
+    with whole_folder_of(target, kind, force=True) as folder:
+        write_private(folder / "a", b"1")
+        seal(folder, {"kind": kind})
+    for other in KINDS:
+        if other == kind:
+            with whole_folder_of(target, other, force=True) as folder:
+                write_private(folder / "a", b"1")
+                seal(folder, {"kind": kind})
+            continue
+        with (
+            pytest.raises(OutputExistsError, match="holds 3 files that are not of"),
+            whole_folder_of(target, other, force=True),
+        ):
+            pass
+    assert tree(target) == {"a": b"1"}
+
+
+@pytest.mark.parametrize("damage", ["gone", "broken", "short", "one of the files"])
+def test_force_replaces_a_report_that_is_damaged(old, damage):
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "report.json", b"{}")
+        seal(folder, {"kind": "report"})
+    if damage == "gone":
+        (old / MANIFEST).unlink()
+    elif damage == "one of the files":
+        (old / "report.json").unlink()
+    else:
+        whole = (old / MANIFEST).read_bytes()
+        (old / MANIFEST).write_bytes(whole[:9] if damage == "short" else b"\xff" + whole)
+    with whole_folder(old, force=True) as folder:
+        write_private(folder / "new.txt", b"new")
+    assert tree(old) == {"new.txt": b"new"}
+
+
+@pytest.mark.parametrize("name", ["precious.txt", "deep/precious.txt", "report.json", MANIFEST])
+@pytest.mark.parametrize("among", ["ours", "theirs"])
+def test_force_removes_no_file_of_another(tmp_path, old, name, among):
+    """Whatever it is called, and also where it came while the new folder was made."""
+    target = old if among == "ours" and name != MANIFEST else tmp_path / "home"
+    (target / name).parent.mkdir(parents=True, exist_ok=True)
+    if name != MANIFEST:
+        (target / name).write_text("{}")
+    else:
+        (target / name).write_text('{"name": "an app", "outputs": []}')
+    before = tree(tmp_path)
+    with (
+        pytest.raises(OutputExistsError, match="holds 1 file that is not of a report"),
+        whole_folder(target, force=True),
+    ):
+        pass
+    assert tree(tmp_path) == before
+
+
+def test_a_file_that_came_while_the_folder_was_made_is_kept(old):
+    def write() -> None:
+        with whole_folder(old, force=True) as folder:
+            write_private(folder / "new.txt", b"new")
+            (old / "theirs.txt").write_text("theirs")
+
+    with pytest.raises(OutputExistsError, match="holds 1 file"):
+        write()
+    assert tree(old) == {"old.txt": b"old", "theirs.txt": b"theirs"}
+
+
+@pytest.mark.parametrize("command", ["report", "ingest"])
+def test_no_command_removes_what_it_did_not_write(logs, tmp_path, command, capsys):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "precious.txt").write_text("mine")
+    assert run([command, str(logs), "-o", str(home), "-q", "--force"]) == 6
+    said = capsys.readouterr().err
+    assert "holds 1 file that is not of" in said
+    assert "precious" not in said
+    assert tree(home) == {"precious.txt": b"mine"}
 
 
 def test_report_leaves_what_exists_untouched(logs, old, capsys):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--workers", type=click.IntRange(min=1), help="processes; default: by size")
 @cluster_option
 @memory_option
-@click.option("--force", is_flag=True, help="start over in place of the folder")
+@click.option("--force", is_flag=True, help="start over in place of the set that is there")
 @as_json_option
 @click.option("-q", "--quiet", is_flag=True, help="no progress on stderr")
 def ingest(out: Path, as_json: bool, **asked: Any) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--also-unaffected", "unaffected", multiple=True, metavar="TENANT", help="statement; repeatable"
 )
 @click.option("--previous", type=_PATH, help="notices of the revision before: hides small changes")
-@click.option("--force", is_flag=True, help="replace the folder")
+@click.option("--force", is_flag=True, help="replace notices that are there")
 @as_json_option
 def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any) -> int:
     """Write a packet for every tenant of the finished REPORT, as recipient and as source.
@@ -38,11 +37,11 @@ def notify(report: Path, notices: Path, as_json: bool, force: bool, **asked: Any
     The report is checked first. Each packet is searched for what is another tenant's before
     any of them appears.
     """
-    from forensics.errors import Exit, OutputExistsError
+    from forensics.errors import Exit
     from forensics.notices.write import Asked, write_notices
+    from forensics.output import require_free
 
-    if os.path.lexists(notices) and not force:
-        raise OutputExistsError(f"{notices} exists; --force replaces it")
+    require_free(notices, "notices", force=force)
     made = write_notices(report, notices, Asked(force=force, **asked))
     if as_json:
         click.echo(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,15 @@ from forensics.commands.say import say
 @reading_options
 @verdicts_option
 @click.option("-o", "--out", required=True, type=click.Path(path_type=Path), help="new folder")
-@click.option("--force", is_flag=True, help="replace the folder")
+@click.option("--force", is_flag=True, help="replace a report that is there")
 @click.option("--pdf", is_flag=True, help="report.pdf as well; needs the extra [pdf]")
 def report(
     out: Path, force: bool, pdf: bool, as_json: bool, fail_on: str | None, **reading: Any
 ) -> int:
     """Write the exposure report of LOGS into a new folder."""
-    from forensics.errors import OutputExistsError
-    from forensics.output import refuse_inputs
+    from forensics.output import refuse_inputs, require_free
 
-    if os.path.lexists(out) and not force:
-        raise OutputExistsError(f"{out} exists; --force replaces it")
+    require_free(out, "report", force=force)
     refuse_inputs(
         out, [*reading["logs"], *filter(None, [reading["incident"], reading["verdicts"]])]
     )

@@ -14,8 +14,9 @@ from pathlib import Path
 from forensics.errors import OutputExistsError, UsageError
 from forensics.evidence.seal import MANIFEST, SUMS, files_in
 from forensics.objects import ObjectPath
+from forensics.replaceable import refuse_others
 from forensics.scratch import scratch_folder
-from forensics.sources.evidence_set import INPUTS, is_set
+from forensics.sources.evidence_set import INPUTS, KIND, is_set
 
 _LAST = (INPUTS, SUMS, MANIFEST)
 """What says which files are there, in the order in which it is written."""
@@ -29,19 +30,21 @@ def mirrored(target: ObjectPath, *, force: bool) -> Iterator[Path]:
 
     Args:
         target: a prefix; what lies there is a set.
-        force: start over, in place of whatever lies there.
+        force: start over, in place of the set that lies there.
 
     Raises:
-        OutputExistsError: what lies there is no set.
+        OutputExistsError: what lies there is no set, or not a set alone.
         UsageError: object storage cannot be read or written.
     """
     with scratch_folder() as scratch:
         folder = scratch / "set"
         try:
             there = {path.relative_to(target).as_posix(): path for path in target.below()}
-            if there and not force:
+            if there and force:
+                refuse_others(target, KIND)
+            elif there:
                 if not is_set(target):
-                    raise OutputExistsError(f"{target} holds no evidence set; --force replaces it")
+                    raise OutputExistsError(f"{target} holds no evidence set; it is not replaced")
                 _fetch(there, folder)
         except OSError as error:
             raise UsageError(f"{target}: cannot be read ({error.strerror})") from None

@@ -12,8 +12,7 @@ from secrets import token_hex
 
 from forensics.errors import UsageError
 from forensics.output import write_private
-
-WORK = ".work"
+from forensics.sources.evidence_set import WORK
 
 
 def private(folder: Path) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,11 @@ from forensics.evidence.hashes import Digest
 from forensics.evidence.seal import SUMS, sums
 from forensics.ingest import disk
 from forensics.manifest import made_by
-from forensics.sources.evidence_set import INPUTS, KIND, MANIFEST, ledger_name
+from forensics.sources.evidence_set import INPUTS, KIND, MANIFEST, OWN, ledger_name
 from forensics.sources.layout import KINDS
 from forensics.sources.ledger import VERSION, Ledger, encode
 from forensics.sources.settings import Settings
 from forensics.triage.state import FOLDER
-
-_OWN = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-\d+\.(?:parquet|state)|\.json)")
 
 
 def manifest(
@@ -101,7 +98,7 @@ def _remove_others(folder: Path, kind: str, wanted: set[str]) -> None:
         if path.is_dir() and not path.is_symlink():
             if not any(path.iterdir()):
                 path.rmdir()
-        elif _OWN.fullmatch(path.name) and path.relative_to(folder).as_posix() not in wanted:
+        elif OWN.fullmatch(path.name) and path.relative_to(folder).as_posix() not in wanted:
             path.unlink()
     if (folder / kind).is_dir() and not any((folder / kind).iterdir()):
         (folder / kind).rmdir()

@@ -30,7 +30,7 @@ from forensics.ingest.zones import assumed
 from forensics.manifest import arguments, incident_file
 from forensics.objects import ObjectPath, place
 from forensics.output import refuse_inputs, whole_folder, write_private
-from forensics.sources.evidence_set import MANIFEST, is_set, manifest_of
+from forensics.sources.evidence_set import KIND, MANIFEST, is_set, manifest_of
 from forensics.sources.files import Input, as_shown, expand, settings_of, with_nodes
 from forensics.sources.ledger import Ledger
 from forensics.sources.reading import Progress, nothing_readable
@@ -88,7 +88,7 @@ def ingest(
         incident: states how the logs are to be read.
         format: name of a format; None detects it for each file.
         workers: processes; None decides by the size of the input.
-        force: start over, in place of whatever folder is there.
+        force: start over, in place of the set that is there.
         progress: called with the numbers of bytes and of records just read.
 
     Raises:
@@ -106,7 +106,7 @@ def ingest(
         with mirrored(target, force=force) as folder:
             return replace(_into(folder, task), folder=target)
     if force and os.path.lexists(target):
-        with whole_folder(target, force=True) as folder:
+        with whole_folder(target, KIND, force=True) as folder:
             _begin(folder, task)
             made = _fill(folder, task)
         return replace(made, folder=target)
@@ -117,7 +117,7 @@ def _into(target: Path, task: _Task) -> Ingested:
     """Fill a set that is there, or a new one."""
     fresh = not os.path.lexists(target)
     if fresh:
-        with whole_folder(target) as folder:
+        with whole_folder(target, KIND) as folder:
             _begin(folder, task)
     _require(target, task.settings)
     try:
@@ -160,7 +160,7 @@ def _begin(folder: Path, task: _Task) -> None:
 
 def _require(folder: Path, settings: Settings) -> None:
     if not is_set(folder):
-        raise OutputExistsError(f"{folder} exists and is no evidence set; --force replaces it")
+        raise OutputExistsError(f"{folder} exists and is no evidence set; it is not replaced")
     _refuse_other(manifest_of(folder).settings, settings)
 
 

@@ -20,6 +20,9 @@ KIND = "evidence"
 MANIFEST = "manifest.json"
 INPUTS = "inputs"
 LEDGER = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}\.json")
+OWN = re.compile(r"[0-9a-f]{16}-[0-9a-f]{8}(?:-\d+\.(?:parquet|state)|\.json)")
+WORK = ".work"
+"""Folder of what a run is writing."""
 
 
 class RawLog(Struct, frozen=True, kw_only=True):
@@ -122,6 +125,12 @@ def _stored(folder: Path, item: _Input, settings: Settings, hashes: dict[str, st
         log=item,
         stored_bytes=item.stored_bytes,
     )
+
+
+def is_own(name: str) -> bool:
+    """Say whether a path within a set is as a run names it, though no manifest may name it yet."""
+    first, _, last = name.rpartition("/")
+    return bool(first and OWN.fullmatch(last)) or first.split("/")[0] == WORK
 
 
 def ledger_name(key: str) -> str:

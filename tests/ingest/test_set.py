@@ -78,7 +78,8 @@ def test_a_folder_of_another_kind_is_not_touched(what, log, tmp_path, kit, capsy
     else:
         out.symlink_to(tmp_path / "elsewhere")
     assert kit.ingest(log, out=out) == 6
-    assert "--force" in capsys.readouterr().err
+    assert kit.ingest(log, out=out, options=("--force",)) == 6
+    assert capsys.readouterr().err.count("is not replaced") == 2
     assert os.path.lexists(out)
     assert not (tmp_path / "elsewhere").exists()
 
@@ -92,6 +93,20 @@ def test_force_starts_over(made, tmp_path, kit):
     folder.mkdir()
     assert kit.ingest(other, out=folder, options=("--force",)) == 0
     assert len(forensics.read_logs(folder).requests) == 1
+
+
+def test_force_starts_over_where_a_run_was_killed(made, tmp_path, kit, log):
+    """Files of it that no manifest names yet are its own; any other is not."""
+    data = json.loads((made / "manifest.json").read_bytes())
+    data |= {"outputs": [], "finished": False}
+    (made / "manifest.json").write_text(json.dumps(data))
+    (made / ".work" / "0a1b").mkdir(parents=True)
+    (made / ".work" / "0a1b" / "file").write_text("half")
+    other = made / "inputs" / "notes.txt"
+    other.write_text("mine")
+    assert kit.ingest(log, out=made, options=("--force",)) == 6
+    other.unlink()
+    assert kit.ingest(log, out=made, options=("--force",)) == 0
 
 
 def test_force_does_not_remove_its_own_input(made, kit, log):

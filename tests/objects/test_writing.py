@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import forensics
 from forensics.cli import run
 from forensics.errors import Exit
 from forensics.objects import store
@@ -75,8 +76,15 @@ def test_what_is_no_set_is_not_replaced(bucket: Any, tmp_path: Path) -> None:
     bucket.put("other/notes.txt", b"kept")
     assert ingest(log, "-o", "s3://incident/other") == Exit.OUTPUT_EXISTS
     assert bucket.get("other") == {"notes.txt": b"kept"}
-    assert ingest(log, "-o", "s3://incident/other", "--force") == Exit.COMPLETE
-    assert "notes.txt" not in bucket.get("other")
+    assert ingest(log, "-o", "s3://incident/other", "--force") == Exit.OUTPUT_EXISTS
+    assert bucket.get("other") == {"notes.txt": b"kept"}
+
+
+def test_force_replaces_a_set(bucket: Any, tmp_path: Path) -> None:
+    for number in (1, 2):
+        log = write(tmp_path / f"{number}.ndjson", number)
+        assert ingest(log, "-o", "s3://incident/forced", "--force") == Exit.COMPLETE
+    assert len(forensics.read_logs("s3://incident/forced").requests) == 1
 
 
 def test_logs_are_not_replaced_by_the_set_that_is_made_of_them(bucket: Any, tmp_path: Path) -> None:
