@@ -29,7 +29,7 @@ def test_sha256sum_finds_every_file_unchanged(out):
 
 
 def test_a_folder_of_any_kind_with_sub_folders_is_sealed_and_verified(tmp_path):
-    with whole_folder(tmp_path / "set") as folder:
+    with whole_folder(tmp_path / "set", "evidence") as folder:
         (folder / "deep").mkdir(mode=0o700)
         write_private(folder / "deep" / "a.parquet", b"rows")
         write_private(folder / "b.json", b"{}")
