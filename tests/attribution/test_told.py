@@ -37,8 +37,10 @@ def test_a_record_of_the_server_may_deny_what_one_of_the_rank_says(tmp_path):
     ranked = [row | {"decode_node": "d1/dp0"} for row in (*WRITERS, READER)]
     rows = [POOL | {"node": "d1/dp0"}, *ranked]
     assert reasons(read(tmp_path, *rows, POOL)) == set()
-    for other in ({"engine": "vllm"}, {"pool_tokens": 1_000}, {"config": {RADIX: True}}):
+    for other in ({"engine": "vllm"}, {"pool_tokens": 1_000}):
         assert reasons(read(tmp_path, *rows, POOL | other)) == {"settings_differ"}
+    # What the rank's own leaves out nothing denies.
+    assert reasons(read(tmp_path, *rows, POOL | {"config": {RADIX: True}})) == {"prefix_cache"}
 
 
 def test_whoever_plays_decode_runs_apart(tmp_path):
