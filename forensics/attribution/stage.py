@@ -15,6 +15,7 @@ from forensics.attribution import (
     lookback,
     pairing,
     replays,
+    siblings,
     spread,
     stays,
     tail,
@@ -97,10 +98,11 @@ def attribute(
         for stay, one in zip(found, named, strict=True)
     ]
     every = pl.concat([pl.DataFrame(schema={**replays.NAMED, "believed": pl.Boolean()}), *told_of])
-    pairs = [judged.pairs]
+    there = together.ordered([judged.pairs, siblings.pairs(read, judged.pairs, found)])
+    pairs = [there]
     if not writes:
         pairs.append(tail.pairs(read))
-        pairs.append(widened(read, judged.pairs, every_stay, evidence.lost))
+        pairs.append(widened(read, there, every_stay, evidence.lost))
     if reads:
         pages = {stay.node: stay.page_tokens for stay in found}
         pairs.append(_as_pairs(every, rows, pages))

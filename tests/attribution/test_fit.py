@@ -150,6 +150,26 @@ def test_ranks_of_a_server_are_doubted_together(case_of):
     assert {stay.node for stay in stays if stay.replays} == {"decode-02/dp0", "decode-02/dp1"}
 
 
+def test_whoever_ran_on_a_doubted_server_may_have_run_on_any_of_its_ranks(case_of, usual, tools):
+    """One tenant's records all name the rank beside the one that its data was read on."""
+    ran = {one.intent.request_id: one for one in usual.handoffs}
+    read, wrote = min(tools.true_pages(usual))
+    source, place = ran[wrote].intent.tenant_id, ran[read].decode_node
+
+    def change(row, number):
+        own = ran.get(row.get("request_id"))
+        if own and own.decode_node == place and own.intent.tenant_id == source:
+            row["decode_node"] = f"{place}/dp{1 - ran[read].decode_rank}"
+        return row
+
+    case = case_of(only_decode(change))
+    assert "usage_differs" in reasons(case)
+    pairs = case.sources.polars().filter(pl.col("origin") == "decode")
+    pair = (pl.col("request_id") == read) & (pl.col("source_tenant_id") == source)
+    assert pairs.filter(pair)["tier"].to_list() == ["possible"]
+    assert source in {row.tenant_id for row in case.exposure().sources}
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     "change",
