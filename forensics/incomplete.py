@@ -170,7 +170,8 @@ def _markers(analysis: Analysis) -> list[str]:
 def _holes(analysis: Analysis) -> list[str]:
     """Return how many requests each hop's logs lack that other hops prove."""
     lost = analysis.holes.lacking.group_by("hop").len().sort("hop")
-    below, shares = short_of(analysis), dict(analysis.holes.shares.select("hop", "share").rows())
+    below = _lacked(analysis).filter(ruled_by(BY_LENGTH) | (pl.col("tier") == "not_assessable"))
+    shares = dict(analysis.holes.shares.select("hop", "share").rows())
     untold = analysis.holes.untold["hop"]
     share = {
         hop: f"{shares[hop]:.0%} of what others prove in {hop} logs" for hop in untold.unique()
@@ -181,7 +182,7 @@ def _holes(analysis: Analysis) -> list[str]:
             f"{count(number, 'request')} proved by other hops and in no {hop} log (coverage.csv)"
             for hop, number in lost.iter_rows()
         ),
-        *_some(below, "request", f"below the limit that logs of engines lack: they hold {held}"),
+        *_some(below.height, "request", f"that logs of engines lack: they hold {held}"),
         *_some(
             int((untold == GATEWAY).sum()),
             "request",
@@ -198,12 +199,16 @@ def _holes(analysis: Analysis) -> list[str]:
 def short_of(analysis: Analysis) -> int:
     """Return how many requests are ruled out by their length that an engine's logs lack.
 
-    Those logs hold some of what other hops prove, and not these: a node's were not given, or
-    records were dropped, and what theirs would show is not known.
+    Those logs count no pages, or hold troubles alone: what a record would show is not known.
     """
+    return _lacked(analysis).filter(ruled_by(BY_LENGTH)).height
+
+
+def _lacked(analysis: Analysis) -> pl.DataFrame:
+    """Return the requests that an engine's logs lack, which does not tell that they were lost."""
     untold = analysis.holes.untold.filter(pl.col("hop") != GATEWAY)
     lacking = pl.col("handoff").is_in(untold["handoff"].unique().implode())
-    return analysis.requests.filter(lacking & ruled_by(BY_LENGTH)).height
+    return analysis.requests.filter(lacking)
 
 
 def by_length(analysis: Analysis) -> int:

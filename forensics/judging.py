@@ -32,11 +32,6 @@ class Judged:
 def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.DataFrame:
     """Return the requests with their verdicts; see :func:`forensics.verdicts.judge`."""
     first = verdicts.judge(requests, incident, marked)
-    if "unlogged" in first.columns and in_spite_of_length(first).height:
-        # Of these a record that no log holds may show the same: their length is no answer.
-        hidden = pl.col("in_a_hole") | pl.col("unlogged")
-        requests = requests.with_columns(in_a_hole=hidden)
-        first = verdicts.judge(requests, incident, marked)
     if incident.trigger.mechanism not in WRITES:
         return first
     beside = onward.beside(first, onward.wrote(first))
@@ -59,8 +54,8 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
 def in_spite_of_length(judged: pl.DataFrame) -> pl.DataFrame:
     """Return the requests below the limit whose counts show that pages of theirs were not written.
 
-    A record that a log lacks could show the same. When they came, and whether in the window, makes
-    no difference to that.
+    Where a hop logs no requests nothing would show the same of others. When they came, and whether
+    in the window, makes no difference to that.
     """
     counted = flagged("short_transfer") | flagged("placeholder_prefill")
     doubt = flagged("delivery_unknown") | flagged("joined_by_inference")

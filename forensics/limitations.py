@@ -100,10 +100,8 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
     shown = in_spite_of_length(analysis.requests).height
     if shown:
         sentence = f"Counts of pages or tokens show {count(shown, 'response')} below the limit to "
-        sentence += "be affected: another cause than the length may be at work. Whose hand-off the "
-        sentence += (
-            "logs of an engine lack, and no other names its server, is cleared by no length."
-        )
+        sentence += "be affected: another cause than the length may be at work. Where a hop's "
+        sentence += "logs count no pages, who is below the limit is cleared by it all the same."
         yield Limitation("below_limit_affected", sentence)
     lacking = short(analysis.counted)
     if lacking:

@@ -1,15 +1,16 @@
 """Whatever is taken out of logs, nobody is ruled out by it: seeded cuts, judged before and after.
 
 Cuts are an hour or more of one node, of one hop or of all logs, on the hour or not; and some of the
-lines of such a time. In logs of one server of two, which nobody names, some lines less look like
-those of the other one: that responses below the limit are affected is shown by the lines that are
-left, and then length clears nobody whom no log holds. Whom a gateway says it sent nothing is no one
-to clear: that is lost in what other hops' records leave open, and stands by itself where these are
-gone.
+lines of such a time. Of small incidents one record, a share of all or of a hop's, or a server's
+whole log are taken, one after the other, whether servers are named or not: as long as of each hop
+one request is left that fared well (:mod:`forensics.coverage.holes`). Whom a gateway says it sent
+nothing is no one to clear: that is lost in what other hops' records leave open, and stands by
+itself where these are gone.
 """
 
 import json
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ import pytest
 import forensics
 from forensics import lab
 from forensics.lab.plain import plain_files
+from forensics.schema import HOPS
 
 Row = dict[str, Any]
 Files = dict[str, list[Row]]
@@ -41,13 +43,15 @@ def logs(seed: int, requests: int) -> Files:
     }
 
 
-def tiers(folder: Path, files: Files) -> dict[str, set[str]]:
+def tiers(folder: Path, files: Files, incident: str = "") -> dict[str, set[str]]:
     """How each request is judged, by any of the names that its records give it."""
     folder.mkdir()
+    asked = folder.with_suffix(".toml")
+    asked.write_text(incident)
     for name, rows in files.items():
         text = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name.replace('/', '-')}.ndjson").write_text(text)
-    table = forensics.read_logs(folder, workers=1).requests.polars()
+    table = forensics.read_logs(folder, incident=asked, workers=1).requests.polars()
     found: dict[str, set[str]] = {}
     for request, transfer, tier in table.select("request_id", "transfer_id", "tier").iter_rows():
         for name in {request, transfer} - {None}:
@@ -110,6 +114,101 @@ def test_cuts_of_all_logs(tmp_path: Path) -> None:
 
 def test_cuts_of_logs_of_one_server_of_two(tmp_path: Path) -> None:
     assert sweep(tmp_path, 3, 240, 2, given="prefill/prefill-02") == []
+
+
+Change = Callable[[Row, dict[str, Any]], Row]
+NAMES = ("prefill_node", "decode_node")
+POOL = """[[capacity]]
+node = "*"
+role = "prefill"
+engine = "sglang"
+pool_tokens = 40960
+page_tokens = 64
+context_tokens = 65536
+"""
+NAMING: dict[str, Change] = {
+    "by themselves": lambda row, _: row,
+    "by each other": lambda row, nodes: {"prefill_node": nodes.get(row.get("transfer_id"))} | row,
+    "by nobody": lambda row, _: {name: row[name] for name in row if name not in NAMES},
+}
+"""How records tell servers, given the prefill node of each hand-off."""
+
+
+def small(seed: int, naming: str) -> Files:
+    """A small run's logs, without warm-ups and what starts say."""
+    files = logs(seed, 60)
+    nodes = {row["transfer_id"]: row["prefill_node"] for name in files if "prefill" in name
+             for row in files[name] if "hop" in row}  # fmt: skip
+    return {
+        name: [
+            NAMING[naming](row, nodes)
+            for row in rows
+            if "hop" in row and row.get("transfer_id") not in {"0", "1"}
+        ]
+        for name, rows in files.items()
+    }
+
+
+def less(files: Files, dice: random.Random) -> Files:
+    """The logs without one record, a share of all or of one hop, or the whole log of one server."""
+    name = dice.choice([name for name, rows in files.items() if rows])
+    hop, share = (
+        dice.choice(["gateway", "prefill", "decode", ""]),
+        dice.choice([0.05, 0.2, 0.5, 0.8]),
+    )
+    taken = dice.choice(["record", "share", "share", "file"])
+    if taken == "share":
+        return {
+            path: [row for row in rows if not path.startswith(hop) or dice.random() >= share]
+            for path, rows in files.items()
+        }
+    at = dice.randrange(len(files[name]))
+    return files | {name: [] if taken == "file" else files[name][:at] + files[name][at + 1 :]}
+
+
+def kept(files: Files) -> set[str]:
+    """Hops of which a request is left that fared well."""
+    ill = {"failed", "aborted"}
+    return {
+        row["hop"]
+        for rows in files.values()
+        for row in rows
+        if not row.get("rejected") and row.get("transfer_status") not in ill
+    }
+
+
+def removals(folder: Path, seed: int, naming: str, steps: int) -> list[str]:
+    """Whom one removal after the other clears, of a small run."""
+    dice, files = random.Random(seed), small(seed, naming)
+    before, found = judged_as(folder / "whole", files, naming), []
+    assert {"ruled_out", "probable"} <= set.union(*before.values())
+    for number in range(steps):
+        left = less(files, dice)
+        if len(kept(left)) < len(HOPS):
+            continue
+        after = judged_as(folder / str(number), left, naming)
+        found += cleared_by(before, after)
+        files, before = left, after
+    return sorted(set(found) - unanswered(small(seed, naming)))
+
+
+def judged_as(folder: Path, files: Files, naming: str) -> dict[str, set[str]]:
+    """How each request is judged; where nobody names servers, no file's name does either."""
+    together = {"all": [row for rows in files.values() for row in rows]}
+    return tiers(folder, together if naming == "by nobody" else files, POOL)
+
+
+@pytest.mark.parametrize("naming", NAMING)
+@pytest.mark.parametrize("seed", [3, 4])
+def test_one_removal_after_the_other(tmp_path: Path, seed: int, naming: str) -> None:
+    assert removals(tmp_path, seed, naming, 3) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("naming", NAMING)
+@pytest.mark.parametrize("seed", range(20, 28))
+def test_many_removals(tmp_path: Path, seed: int, naming: str) -> None:
+    assert removals(tmp_path, seed, naming, 8) == []
 
 
 @pytest.mark.long

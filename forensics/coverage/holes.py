@@ -1,7 +1,16 @@
 """Requests that other hops prove and of which the logs of a hop hold no record.
 
-What a lost record would have shown is not known, and a prompt below the limit then clears nobody.
-A record was lost where
+The rule of who is cleared by a prompt's length alone: **below the limit is no answer where the logs
+of an engine's hop hold requests and count pages, and hold no record of this one**. A transfer that
+ended early is short at any length, and the record would have shown it. It makes no difference how
+much of its hop the logs hold, whose server it was, and what other requests show: none of that may
+vanish with a record, and clear somebody by it.
+
+A hop whose logs count no pages would have shown no short transfer; one that holds no request has no
+log, or its engines log troubles alone. Then lengths and statuses are all there is, and length
+clears, unless the record was lost.
+
+A record was *lost*, and length clears nobody either, where
 
 * another hop's record names its server, and that server logged other requests;
 * or the hop's logs hold nearly every request of its neighbours in their fuller hours, or, of many,
@@ -10,15 +19,11 @@ A record was lost where
   server: it counts as if the logs held as much as at their best, so that who takes more away from
   them cannot make them look less whole;
 * or one of the hop's servers was silent for an hour or more, or wrote nothing at all though it was
-  started; or it is of one of two hand-offs under one number, of which the hop logged the other.
+  started; or it is of one of two hand-offs under one
+  number, of which the hop logged the other.
 
-Otherwise a missing record says nothing, unless other records show that responses below the limit
-are affected as well (:func:`forensics.judging.judge`): the hop's logs hold few of the requests that
-others prove, since one server's of four were given, since its engines log troubles alone or some
-requests only, or since they are spans, of which no more than some are kept. Nothing tells such logs
-from those that lost much where nobody names the server. Whoever is below the limit stays ruled out
-by it then, and is counted in the bound: what a missing record would have shown is not known either.
-So it is where a hop has no log at all, or a server's was not given.
+Of the others nothing tells whether they were lost: one server's logs of four were given, or some
+requests only are logged, or they are spans, of which no more than some are kept.
 """
 
 from __future__ import annotations
@@ -59,7 +64,7 @@ LACKS: dict[str, pl.DataType] = {
     "node": pl.String(),
 }
 
-_UNTOLD: dict[str, pl.DataType] = {**LACKS, "named": pl.Boolean()}
+_UNTOLD: dict[str, pl.DataType] = {**LACKS, "logged": pl.Boolean()}
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
-    the same of requests whose missing record says nothing, and whether their server is ``named``.
+    the same where nothing tells that a record was lost, and whether its hop ``logged`` pages.
     ``shares``: hop, the share of the neighbours' requests that the hop's logs hold in one of their
     fuller hours (:data:`FULLER`), whether they hold so many that any which they lack was lost
     (``kept``), and from which hour to which they reach. ``unanswered``: keys of requests that
@@ -80,9 +85,10 @@ class Holes:
     unanswered: pl.Series
 
     @property
-    def handoffs(self) -> pl.Series:
-        """Keys of the requests in any hole."""
-        return self.lacking["handoff"].unique()
+    def unheld(self) -> pl.Series:
+        """Keys of the requests that their length does not clear, by the rule above."""
+        logged = self.untold.filter("logged")["handoff"]
+        return pl.concat([self.lacking["handoff"], logged]).unique()
 
     @property
     def lost(self) -> pl.DataFrame:
@@ -160,7 +166,8 @@ def find(
             hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
             unanswered = lost["handoff"] if hop == "gateway" else unanswered
         hole &= ~_elsewhere(lost["node"], observed, lines, hop)
-        untold.append(lost.filter(~hole).select(*_UNTOLD))
+        logged = pl.lit(logs and _counts_pages(requests, rows, hop))
+        untold.append(lost.filter(~hole).with_columns(logged=logged).select(*_UNTOLD))
         found.append(lost.filter(hole).select(*LACKS))
     schema = {"hop": pl.String, "share": pl.Float64, "kept": pl.Boolean}
     schema |= {"first_hour": pl.Int64, "last_hour": pl.Int64}
@@ -194,6 +201,22 @@ def _logs_requests(held: pl.Series, observed: pl.DataFrame, hop: str) -> bool:
     speakers = pl.col("hop").is_in(list(SPEAKS_FOR[hop]))
     served = observed.select("handoff", told=speakers & pl.col("served")).filter("told")["handoff"]
     return bool(held.is_in(served.implode()).any())
+
+
+_PAGES = {
+    "gateway": (),
+    "prefill": ("transferred_pages", "transferred_tokens"),
+    "decode": ("reserved_pages", "reserved_tokens", "transferred_pages", "transferred_tokens"),
+}
+"""What a hop's record says of a transfer that ended early."""
+
+
+def _counts_pages(requests: pl.DataFrame, rows: pl.DataFrame, hop: str) -> bool:
+    """Say whether a hop's logs count pages: of others a record shows no transfer to be short."""
+    names = _PAGES[hop]
+    own = rows.filter(f"has_{hop}").select("handoff")
+    own = ensure(requests, list(names)).join(own, on="handoff", how="semi")
+    return any(own[name].is_not_null().any() for name in names)
 
 
 _ROOM = r"^[0-9]{1,19}$"
@@ -306,16 +329,10 @@ def _beyond_half(held: float, number: int) -> bool:
 
 
 def attach(requests: pl.DataFrame, holes: Holes) -> pl.DataFrame:
-    """Flag the requests in holes; without any the frame is returned as it is.
-
-    ``unlogged`` is whose record an engine's logs lack without a sign that it was lost, and whose
-    server nobody names: it may be one of those whose logs were given.
-    """
+    """Flag the requests in holes; without any the frame is returned as it is."""
     if not (holes.lacking.height or holes.untold.height or holes.unanswered.len()):
         return requests
-    unlogged = holes.untold.filter(~pl.col("named") & (pl.col("hop") != "gateway"))["handoff"]
     return requests.with_columns(
-        in_a_hole=pl.col("handoff").is_in(holes.handoffs.implode()),
+        in_a_hole=pl.col("handoff").is_in(holes.unheld.implode()),
         in_a_gateway_hole=pl.col("handoff").is_in(holes.unanswered.implode()),
-        unlogged=pl.col("handoff").is_in(unlogged.unique().implode()),
     )
