@@ -10,6 +10,7 @@ import polars as pl
 from forensics.analysis import Analysis
 from forensics.arrivals import LONGEST
 from forensics.attribution import onward
+from forensics.bounds.sampled import of_a_sample
 from forensics.clock import ZONE_UNCERTAINTY
 from forensics.coverage.counters import short
 from forensics.coverage.quiet import edges, quiet
@@ -46,6 +47,7 @@ def incomplete(analysis: Analysis) -> list[str]:
     unknown = analysis.requests.filter(pl.col("tier") == "not_assessable").height
     return [
         *_unread(analysis),
+        *of_a_sample(analysis.incident.logs.sampling_rate),
         *_noted(analysis),
         *_some(unknown, "request", "could not be judged (not_assessable.parquet)"),
         *_hours(analysis),

@@ -10,6 +10,7 @@ import polars as pl
 from forensics import declared, schema, verdicts
 from forensics.analysis import REQUEST_ORDER, Analysis
 from forensics.bounds.arithmetic import METHOD
+from forensics.bounds.sampled import OF_A_SAMPLE
 from forensics.capacity import BEGINNING, END
 from forensics.coverage.proved import PROVED, with_proved
 from forensics.direction import receives
@@ -213,7 +214,7 @@ def notifications(
                 "coverage_pct": covered,
                 "bound_low": low,
                 "bound_high": low + tenant.n_possible + tenant.n_not_assessable,
-                "bound_method": METHOD,
+                "bound_method": METHOD if exposure.scope.sampling_rate == 1 else OF_A_SAMPLE,
                 "template_id": f"{tenant.population}-{tenant.tier}-1",
                 "revision": exposure.case.revision,
             }

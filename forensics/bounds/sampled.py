@@ -5,6 +5,8 @@ from __future__ import annotations
 from forensics.bounds.statistical import kept_at_rate, kept_at_small_rate
 from forensics.exposure import StatisticalBound
 
+OF_A_SAMPLE = "arithmetic over a sample"
+"""Name of the arithmetic ends where a share of the requests was logged: the total is larger."""
 SMALL = 0.1
 """Up to this rate a count of what was logged is as good as Poisson."""
 
@@ -30,6 +32,11 @@ def sampled(certain: int, rate: float) -> list[StatisticalBound]:
         certain, high, point, found.level, found.sided, found.method, found.assumption, sentence
     )
     return [bound, *_both_sides(certain, rate)]
+
+
+def of_a_sample(rate: float) -> list[str]:
+    """Say that the logs hold a share of the requests only, where they do."""
+    return [f"the logs are a sample of {rate:g} of all requests"] if rate < 1 else []
 
 
 def _both_sides(certain: int, rate: float) -> list[StatisticalBound]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import forensics
 from forensics.bounds.sampled import sampled
+from forensics.tables import notifications
 
 CaseOf = Callable[..., forensics.Case]
 
@@ -51,6 +52,17 @@ def test_a_sample_is_scaled_with_its_assumption(case_of: CaseOf) -> None:
     assert (bound.low, bound.point, bound.high) == (3, 6, 12)
     for said in ("95%", "one-sided", "nothing to do with", "it could be more"):
         assert said in bound.sentence
+
+
+def test_a_sample_is_no_complete_evidence(case_of: CaseOf) -> None:
+    """What this tool finds of all logs says nothing of requests that were never logged."""
+    case = case_of(*ROWS, incident="[logs]\nsampling_rate = 0.5")
+    head = case.exposure().headline
+    assert head.incomplete == ["the logs are a sample of 0.5 of all requests"]
+    assert head.sentence.endswith("The evidence is incomplete: 1 reason below.")
+    assert {bound.method for bound in head.further_bounds} == {"binomial inversion"}
+    rows = notifications(case.exposure(), case.requests.polars(), None)
+    assert set(rows["bound_method"]) == {"arithmetic over a sample"}
 
 
 def test_of_a_small_sample_both_limits_are_told() -> None:
