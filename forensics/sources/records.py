@@ -137,9 +137,14 @@ _LENGTHS = ("prompt_tokens", "prefill_prompt_tokens", "decode_prompt_tokens")
 def _consistent(frame: pl.DataFrame, parsed: Parsed) -> pl.DataFrame:
     """Take no prompt for known that has no token, or is shorter than what of it was cached.
 
-    Every prompt has a token: a gateway that writes none did not count it, as where it failed.
+    Every prompt has a token: a gateway that writes none did not count it, as where it failed, and
+    its zero of an answer is as much of a count.
     """
     counted = [name for name in _LENGTHS if name in frame.columns]
+    if {"prompt_tokens", "completion_tokens"} <= set(frame.columns):
+        uncounted = (pl.col("prompt_tokens") <= 0) & (pl.col("completion_tokens") == 0)
+        answer = pl.when(uncounted.fill_null(value=False)).then(None).otherwise("completion_tokens")
+        frame = frame.with_columns(completion_tokens=answer)
     frame = frame.with_columns(pl.when(pl.col(name) > 0).then(name).alias(name) for name in counted)
     if not {"prompt_tokens", "cached_tokens"} <= set(frame.columns):
         return frame
