@@ -123,11 +123,16 @@ class _Resource(Struct):
     libraries: list[_Scope] | None = named(default=None, name="instrumentationLibrarySpans")
 
 
+class _Traced(Struct):
+    resources: list[_Resource] | None = named(default=None, name="resourceSpans")
+
+
 class _Document(Struct):
     resources: list[_Resource] | None = named(default=None, name="resourceSpans")
     batches: list[_Resource] | None = None
     logs: Raw = named(default=Raw(b""), name="resourceLogs")
     metrics: Raw = named(default=Raw(b""), name="resourceMetrics")
+    trace: _Traced | None = None
 
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -139,7 +144,8 @@ def spans(
     """Yield the spans of one document, and None for each that cannot be read.
 
     Args:
-        document: one JSON object with ``resourceSpans`` (Tempo writes ``batches``).
+        document: one JSON object with ``resourceSpans`` (Tempo writes ``batches``, or
+            puts the list into ``trace``).
         wanted: keys of the attributes to decode.
         process: keys of the resource's attributes to decode.
 
@@ -147,7 +153,8 @@ def spans(
         NotSpansError: the document as a whole cannot be read.
     """
     decoded = _document(document)
-    for resource in [*(decoded.resources or ()), *(decoded.batches or ())]:
+    traced = decoded.trace.resources if decoded.trace else None
+    for resource in [*(decoded.resources or ()), *(decoded.batches or ()), *(traced or ())]:
         known = _process(resource, process)
         for scope in [*(resource.scopes or ()), *(resource.libraries or ())]:
             name = next((s.name for s in (scope.scope, scope.library) if s and s.name), "")
@@ -171,7 +178,7 @@ def _document(document: bytes) -> _Document:
         decoded = msgspec.json.decode(document, type=_Document)
     except _FAULTS:
         raise NotSpansError from None
-    if decoded.resources is None and decoded.batches is None:
+    if decoded.resources is None and decoded.batches is None and decoded.trace is None:
         raise NotSpansError from None
     return decoded
 

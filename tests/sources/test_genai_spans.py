@@ -241,6 +241,8 @@ def test_a_tenant_of_the_process_is_one_where_the_incident_says_so(row):
             '"scope"', '"instrumentationLibrary"'
         ),
         lambda text: text.replace('"resourceSpans"', '"batches"'),
+        lambda text: f'{{"trace": {text}}}',
+        lambda text: json.dumps({"trace": json.loads(text), "message": ""}, indent=2),
     ],
 )
 def test_documents_of_older_exporters_and_of_stores(row, old):
