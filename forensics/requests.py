@@ -359,20 +359,23 @@ def _completed(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def attempts(rows: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
+KEYS = ("request_id", "tenant_id", "handed_off_at", "transfer_id", "handoff")
+"""By what the hand-offs of one id and tenant are put in order."""
+
+
+def attempts(keys: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     """Number the hand-offs of one id and tenant by time, then transfer id.
 
     Args:
-        rows: of :func:`folded`, of all hand-offs.
+        keys: :data:`KEYS` of the rows of :func:`folded`, of all hand-offs.
         times: of :func:`forensics.joins.attempts.on_one_clock`.
+
+    Returns:
+        ``_row``, the place of a row among them, and ``attempt``, in the order of these.
     """
-    if not rows["request_id"].is_duplicated().any():
-        return rows.with_columns(attempt=pl.lit(0, dtype=pl.Int64))
-    began = rows["handed_off_at"]
+    rows = keys.with_row_index("_row")
     if times is not None:
-        told = rows.select("handoff").join(times, on="handoff", how="left", maintain_order="left")
-        began = told["at"].fill_null(began)
-    order = ["request_id", "tenant_id", began.alias("began"), "transfer_id", "handoff"]
-    rows = rows.sort(order, nulls_last=False)
+        told = keys.select("handoff").join(times, on="handoff", how="left", maintain_order="left")
+        rows = rows.with_columns(handed_off_at=told["at"].fill_null(rows["handed_off_at"]))
     number = pl.int_range(pl.len(), dtype=pl.Int64).over("request_id", "tenant_id")
-    return rows.with_columns(attempt=number)
+    return rows.sort(KEYS, nulls_last=False).select("_row", attempt=number)

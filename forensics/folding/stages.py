@@ -17,7 +17,7 @@ from forensics.folding.held import NUMBERED, NUMBERS, Held
 from forensics.folding.kept import Kept
 from forensics.folding.linked import Bucket, Linked, link
 from forensics.folding.opened import Opened, opened
-from forensics.folding.settled import Folded, Settled, settle
+from forensics.folding.settled import ROWS, Folded, Settled, settle
 from forensics.folding.slim import slim, wanted
 from forensics.folding.spread import Records, spread
 from forensics.requests import Requests
@@ -157,20 +157,25 @@ def _aside(open_: Opened, folder: Path, *, named: bool) -> Path | None:
 
 
 def _frame(folded: Sequence[Folded]) -> pl.DataFrame:
-    rows = _read(one.rows for one in folded)
-    rows = places.attach(rows, pl.concat([one.others for one in folded]))
-    times = [one.times for one in folded if one.times is not None]
-    return requests.attempts(rows, pl.concat(times) if times else None)
-
-
-def _read(files: Iterable[Path]) -> pl.DataFrame:
-    """Return the rows of files, which are removed."""
-    paths = list(files)
-    rows = pl.concat(
-        [pl.read_parquet(path) for path in paths], how="diagonal_relaxed", rechunk=True
-    )
+    """Put all rows together, in the order of their attempts."""
+    paths = [one.rows for one in folded]
+    pieces = [pl.read_parquet(path) for path in paths]
     _remove(paths)
-    return rows
+    times = [one.times for one in folded if one.times is not None]
+    keys = pl.concat([piece.select(requests.KEYS) for piece in pieces])
+    tried = requests.attempts(keys, pl.concat(times) if times else None)
+    columns = []
+    for name in dict.fromkeys(name for piece in pieces for name in piece.columns):
+        # One by one, and gone from the pieces: all of them twice would be the peak of a run.
+        own = [piece.get_column(name, default=_untold(name, piece.height)) for piece in pieces]
+        columns.append(pl.concat(own, rechunk=True).gather(tried["_row"]))
+        pieces = [piece.drop(name, strict=False) for piece in pieces]
+    rows = places.attach(pl.DataFrame(columns), pl.concat([one.others for one in folded]))
+    return rows.with_columns(tried["attempt"])
+
+
+def _untold(name: str, height: int) -> pl.Series:
+    return pl.repeat(None, height, dtype=ROWS.dtypes[name], eager=True).alias(name)
 
 
 def _behind(held: Sequence[Held], handoffs: pl.Series) -> pl.DataFrame:
