@@ -162,7 +162,7 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     )
     timed = skew.widen(folded.frame, records.when(wanted=far.height).read(skew.READ), clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)
-    tally = hours.tally(logged.read(hours.READ), None if rest is None else rest.counted)
+    tally = hours.tally(logged.each(hours.READ), None if rest is None else rest.counted)
     losses = _losses(found_holes, tally, folded, reading, clocks, incident)
     of_prefill = doubted.logged(capacities, losses, logged.read(doubted.READ), worked)
     limited = unseen.attach(timed, of_prefill, incident.trigger.threshold_tokens)

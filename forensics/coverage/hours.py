@@ -8,9 +8,12 @@ unlogged work.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from forensics import activity
 from forensics.activity import HOUR
@@ -20,8 +23,9 @@ from forensics.coverage.alive import MINUTE
 from forensics.coverage.doubled import NODE
 from forensics.coverage.pauses import SHORTEST
 from forensics.coverage.rates import thin
-from forensics.coverage.still import NOWHERE, Away, by_hour, still, throughout, wrote
+from forensics.coverage.still import NOWHERE, WROTE, Away, by_hour, still, throughout, wrote
 
+Flags = NDArray[np.bool_]
 BUSY = 20
 """Records an hour from which that there are none in one is no chance."""
 
@@ -72,21 +76,37 @@ class Tally:
     named: pl.DataFrame
 
 
-def tally(observations: pl.DataFrame, apart: pl.DataFrame | None = None) -> Tally:
-    """Count records by the hour.
+def tally(pieces: Iterable[pl.DataFrame], apart: pl.DataFrame | None = None) -> Tally:
+    """Count records by the hour, a piece at a time.
 
     Args:
-        observations: records, each with its ``observation`` number.
+        pieces: of all records, each with its ``observation`` number: one that speaks for several
+            hand-offs may be in several.
         apart: further records, counted under :data:`COUNTED` where they lie.
     """
-    rows = ensure(observations, READ)
-    named = _named(rows, (pl.col("received_at") // HOUR) * HOUR)
-    rows = rows.select("observation", node=NODE, hop="hop", at="received_at").drop_nulls("at")
-    counted, minutes = _counted(rows.unique("observation")), wrote(rows)
+    counted, minutes, named = (pl.DataFrame(schema=of) for of in (COUNTED, WROTE, _NAMED))
     if apart is not None:
-        counted = _together(counted, apart)
-        minutes = pl.concat([minutes, throughout(apart)])
+        counted, minutes = apart.select(*COUNTED), throughout(apart)
+    seen = np.zeros(0, dtype=np.bool_)
+    for piece in pieces:
+        rows = ensure(piece, READ)
+        named = pl.concat([named, _named(rows, pl.col("received_at") // HOUR * HOUR)]).unique()
+        rows = rows.select("observation", node=NODE, hop="hop", at="received_at").drop_nulls("at")
+        minutes = pl.concat([minutes, wrote(rows)]).unique()
+        fresh, seen = _fresh(rows["observation"], seen)
+        counted = _together(counted, _counted(rows.filter(fresh).unique("observation")))
     return Tally(counted, minutes, named)
+
+
+def _fresh(numbers: pl.Series, seen: Flags) -> tuple[pl.Series, Flags]:
+    """Return which numbers no piece had before, and those that were seen with these."""
+    last = numbers.max()
+    if last is not None and int(last) >= len(seen):  # type: ignore[arg-type]
+        seen = np.pad(seen, (0, int(last) + 1 - len(seen)))  # type: ignore[arg-type]
+    own = numbers.to_numpy()
+    fresh = pl.Series(~seen[own])
+    seen[own] = True
+    return fresh, seen
 
 
 def measure(
@@ -183,8 +203,11 @@ def _every_hour(counted: pl.DataFrame, minutes: pl.DataFrame, away: Away) -> Hou
     return Hours(hours, counted, found)
 
 
-def _together(counted: pl.DataFrame, apart: pl.DataFrame) -> pl.DataFrame:
-    every = pl.concat([counted.select(*COUNTED), apart.select(*COUNTED)])
+_NAMED: dict[str, pl.DataType] = {"node": pl.String(), "hour": pl.Int64()}
+
+
+def _together(counted: pl.DataFrame, more: pl.DataFrame) -> pl.DataFrame:
+    every = pl.concat([counted, more.select(*COUNTED)])
     return every.group_by(AT).agg(
         pl.col("records").sum(), pl.col("first_at").min(), pl.col("last_at").max()
     )

@@ -33,10 +33,11 @@ class Kept:
         Raises:
             LookupError: a column was not kept, whatever records have of it.
         """
-        return pl.concat(self._each(self._known(names)), how="diagonal_relaxed")
+        return pl.concat(self.each(names), how="diagonal_relaxed")
 
-    def _each(self, names: Iterable[str]) -> Iterator[pl.DataFrame]:
-        """Yield the rows of each file."""
+    def each(self, names: Iterable[str]) -> Iterator[pl.DataFrame]:
+        """Yield the same of each file; all records of a hand-off lie in one."""
+        names = self._known(names)
         for file in self.files:
             rows = _columns(file, names)
             if self.left_out.len():
@@ -47,7 +48,7 @@ class Kept:
 
     def unique(self, names: Iterable[str]) -> pl.DataFrame:
         """Return what some columns hold, each once: those of one file are in memory at a time."""
-        rows = [own.drop("handoff").unique() for own in self._each(self._known(names))]
+        rows = [own.drop("handoff").unique() for own in self.each(names)]
         return pl.concat(rows, how="diagonal_relaxed").unique()
 
     def _known(self, names: Iterable[str]) -> list[str]:
