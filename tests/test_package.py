@@ -46,6 +46,14 @@ def test_import_loads_nothing_heavy(module, tmp_path):
     assert heavy_after(f"import {module}", tmp_path) == set()
 
 
+def test_the_command_has_memory_given_back_before_polars_is_loaded(tmp_path):
+    ask = "import atexit, os, sys; from forensics.cli import main; sys.argv[1:] = ['--version']"
+    ask += "; atexit.register(lambda: print(os.environ['_RJEM_MALLOC_CONF'])); main()"
+    done = run(sys.executable, "-c", ask, cwd=tmp_path)
+    assert "dirty_decay_ms" in done.stdout
+    assert heavy_after(f"try:\n    {ask}\nexcept SystemExit:\n    pass", tmp_path) == set()
+
+
 def test_version_is_the_distributions():
     assert isinstance(forensics.__version__, str)
     assert forensics.__version__ == importlib.metadata.version(DISTRIBUTION)
