@@ -93,7 +93,8 @@ def _rejection(requests: pl.DataFrame, nameless: int) -> Check:
 def _transfer(requests: pl.DataFrame) -> Check:
     short = requests.filter(flag("short_transfer"))
     served = short.filter(_DELIVERED).height
-    known = requests.filter(flag("short_transfer") | flag("full_transfer")).height
+    both = flag("short_transfer") | flag("full_transfer")
+    known = int(requests.select(both.sum()).item())
     stopped = short.filter(flag("not_delivered")).height
     result = (
         "fail"

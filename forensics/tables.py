@@ -82,7 +82,8 @@ def source_pairs(pairs: pl.DataFrame) -> pl.DataFrame:
 def source_requests(analysis: Analysis) -> pl.DataFrame:
     """Requests that a replay names as sources, as the logs have them, sorted."""
     owners = analysis.attribution.named["owner"].drop_nulls().unique()
-    rows = ensure(analysis.requests, list(SOURCE_TABLE)).with_row_index("_row")
+    wanted = list(dict.fromkeys((*SOURCE_TABLE, *REQUEST_ORDER[:4])))
+    rows = ensure(analysis.requests, wanted).select(wanted).with_row_index("_row")
     named = rows.filter(pl.col("_row").is_in(owners.implode()) & pl.col("request_id").is_not_null())
     shaped = named.sort(REQUEST_ORDER[:4], nulls_last=True).with_columns(as_time("received_at"))
     return shaped.select(pl.col(name).cast(kind) for name, kind in SOURCE_TABLE.items())
@@ -189,7 +190,7 @@ def notifications(
     exposure: Exposure, requests: pl.DataFrame, covered: float | None
 ) -> pl.DataFrame:
     """One row per tenant and population with what a notice has to state."""
-    sent = _delivered(requests.filter(receives(exposure.scope.mechanism)))
+    sent = _delivered(requests, exposure.scope.mechanism)
     rows = []
     for tenant in (*exposure.recipients, *exposure.sources):
         low = tenant.n_confirmed + tenant.n_probable
@@ -222,6 +223,7 @@ def notifications(
     return pl.DataFrame(rows, schema=declared.NOTIFICATIONS.dtypes, orient="row")
 
 
-def _delivered(requests: pl.DataFrame) -> dict[str | None, int]:
-    rows = affected(requests).filter(pl.col("rung") == "delivered")
+def _delivered(requests: pl.DataFrame, mechanism: str) -> dict[str | None, int]:
+    """Count the responses of each tenant that are affected and that it received."""
+    rows = affected(requests).filter(receives(mechanism) & (pl.col("rung") == "delivered"))
     return dict(rows.group_by("tenant_id").len().iter_rows())

@@ -326,6 +326,12 @@ _NOTEWORTHY = (
 NOTEWORTHY = pl.col("noteworthy")
 
 
+def in_scope(requests: pl.DataFrame, *wanted: str | pl.Expr) -> pl.DataFrame:
+    """Return some columns of the requests in scope: most are, and all of theirs would be copied."""
+    every = (pl.col(one) if isinstance(one, str) else one for one in wanted)
+    return requests.select(one.filter(~flag("out_of_scope")) for one in every)
+
+
 def listed(requests: pl.DataFrame) -> pl.DataFrame:
     """Return the rows that the request tables list."""
     return requests.filter((pl.col("tier") != "ruled_out") | NOTEWORTHY)

@@ -13,7 +13,7 @@ from forensics.bounds.none_found import none_found
 from forensics.bounds.rates import CERTAIN
 from forensics.bounds.sampled import sampled
 from forensics.validation.results import Results, Situation, current, shown, stored
-from forensics.verdicts import flag
+from forensics.verdicts import in_scope
 
 ALL_LOGS = "all logs"
 """The situation whose recall bounds a count: the others say what missing logs cost."""
@@ -65,7 +65,7 @@ def shares(analysis: Analysis, received: pl.DataFrame) -> list[doc.ShareBound]:
         analysis: what was read and judged.
         received: requests with their tiers as recipients.
     """
-    rows = received.filter(~flag("out_of_scope"))
+    rows = in_scope(received, "tenant_id", "tier")
     counts = dict(rows.group_by("tier").len().iter_rows())
     if not any(counts.get(tier) for tier in ("confirmed", "probable", "possible")):
         return none_found(counts.get("ruled_out", 0), counts.get("not_assessable", 0))

@@ -9,7 +9,7 @@ from forensics import tables
 from forensics.analysis import Analysis
 from forensics.exposure import stamp
 from forensics.incident import micros
-from forensics.verdicts import flag
+from forensics.verdicts import in_scope
 from forensics.wording import count
 
 _STEPS = {
@@ -22,7 +22,7 @@ _STEPS = {
 
 def containment(analysis: Analysis) -> list[doc.Containment]:
     """Return the stated steps in order, then what the logs show by themselves."""
-    rows = analysis.requests.filter(~flag("out_of_scope"))
+    rows = in_scope(analysis.requests, "received_at", "tier", "rung")
     affected = tables.affected(rows)
     found = []
     for name, words in _STEPS.items():

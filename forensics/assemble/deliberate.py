@@ -8,7 +8,7 @@ from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.exposure import stamp
 from forensics.timing import percentiles
-from forensics.verdicts import flag
+from forensics.verdicts import in_scope
 from forensics.wording import count
 
 HOUR = 3_600_000_000
@@ -37,7 +37,8 @@ _BLIND = [
 
 def deliberate(analysis: Analysis) -> doc.Deliberate:
     """Return requests at or over the limit per tenant over time, and what looks deliberate."""
-    rows = analysis.requests.filter(~flag("out_of_scope"))
+    asked = ("request_id", "tenant_id", "received_at", "rung", "prompt_tokens", "limit_low")
+    rows = in_scope(analysis.requests, *asked)
     reached = pl.col("rung").is_in(["triggered", "delivered"])
     # A transfer that a link cut short was no client's doing: what it chose is the length.
     chosen = (pl.col("prompt_tokens") >= pl.col("limit_low")).fill_null(value=True)

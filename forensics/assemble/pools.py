@@ -11,7 +11,7 @@ from forensics.analysis import Analysis
 from forensics.checklist import HEADROOM
 from forensics.exposure.isolation import Answer
 from forensics.incident import Pool
-from forensics.verdicts import flag
+from forensics.verdicts import flag, in_scope
 from forensics.wording import count
 
 _WORST = 6
@@ -114,7 +114,8 @@ def _said(pool: Pool, *, short: bool) -> str:
 
 def limit_costs(analysis: Analysis) -> list[doc.LimitCost]:
     """Return what an edge would have refused, for each limit that was in force."""
-    rows = analysis.requests.filter(~flag("out_of_scope"))
+    asked = ("request_id", "tenant_id", "prompt_tokens", "tier", flag("not_delivered"))
+    rows = in_scope(analysis.requests, *asked)
     limits = (
         analysis.capacity.epochs.filter(pl.col("role").fill_null("prefill") == "prefill")
         .drop_nulls("limit")

@@ -10,11 +10,11 @@ import polars as pl
 from forensics import exposure as doc
 from forensics.analysis import Analysis
 from forensics.exposure import stamp
-from forensics.timing import alarms
+from forensics.timing import alarms, percentiles
 from forensics.timing.percentiles import day_of
 from forensics.timing.sayings import sentence
 from forensics.timing.soonest import CLEAN, Watch, watches
-from forensics.verdicts import flag
+from forensics.verdicts import in_scope
 
 
 def sections(analysis: Analysis) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _band(analysis: Analysis) -> list[doc.TimingBand]:
 
 def _alarms(analysis: Analysis) -> list[doc.TimingAlarm]:
     """Return the days and prompt lengths with an alarm in any hour."""
-    hours = alarms.hourly(analysis.requests.filter(~flag("out_of_scope")))
+    hours = alarms.hourly(in_scope(analysis.requests, *percentiles.READ))
     days = hours.group_by(day_of(pl.col("hour")).alias("day"), "low", "long_context").agg(
         pl.len().cast(pl.Int64).alias("hours"),
         pl.col("alarm").sum().cast(pl.Int64).alias("alarms"),

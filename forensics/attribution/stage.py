@@ -170,11 +170,13 @@ def _as_pairs(
     named: pl.DataFrame, requests: pl.DataFrame, page_tokens: dict[str, int]
 ) -> pl.DataFrame:
     """Return what the replay names as pairs; pages nobody wrote and health checks are in none."""
-    rows = requests.with_row_index("_row").with_columns(pl.col("_row").cast(pl.Int64))
+    kept = ("_row", "request_id", "attempt", "tenant_id", "tier", "decode_node")
+    rows = requests.with_row_index("_row").select(kept).with_columns(pl.col("_row").cast(pl.Int64))
     either = pl.concat([named["reader"], named["owner"].drop_nulls()])
-    rows = rows.filter(pl.col("_row").is_in(either.implode()))
-    readers = rows.select("_row", "request_id", "attempt", "tenant_id", "tier", "decode_node")
-    owners = rows.select(owner="_row", source_request_id="request_id", source_tenant_id="tenant_id")
+    readers = rows.filter(pl.col("_row").is_in(either.implode()))
+    owners = readers.select(
+        owner="_row", source_request_id="request_id", source_tenant_id="tenant_id"
+    )
     found = named.drop_nulls("owner").join(readers, left_on="reader", right_on="_row")
     found = found.join(owners, on="owner")
     page = (

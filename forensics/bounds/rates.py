@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from forensics.exposure import Rate, stamp
-from forensics.verdicts import flag
+from forensics.verdicts import in_scope
 
 CERTAIN = ("confirmed", "probable")
 _HOUR = 3_600_000_000
@@ -18,9 +18,8 @@ def rates(requests: pl.DataFrame) -> list[Rate]:
     Args:
         requests: with their findings, ``tier``, ``tenant_id`` and ``received_at`` in microseconds.
     """
-    rows = requests.filter(~flag("out_of_scope")).select(
-        "tenant_id", "received_at", hit=pl.col("tier").is_in(CERTAIN)
-    )
+    hit = pl.col("tier").is_in(CERTAIN).alias("hit")
+    rows = in_scope(requests, "tenant_id", "received_at", hit)
     found = [_rate("requests", rows["hit"], None)]
     hours = rows.drop_nulls("received_at").group_by(hour=pl.col("received_at") // _HOUR * _HOUR)
     worst = (

@@ -215,7 +215,8 @@ def _counts_pages(requests: pl.DataFrame, rows: pl.DataFrame, hop: str) -> bool:
     """Say whether a hop's logs count pages: of others a record shows no transfer to be short."""
     names = _PAGES[hop]
     own = rows.filter(f"has_{hop}").select("handoff")
-    own = ensure(requests, list(names)).join(own, on="handoff", how="semi")
+    told = ensure(requests, list(names)).select("handoff", *names)
+    own = told.join(own, on="handoff", how="semi")
     return any(own[name].is_not_null().any() for name in names)
 
 

@@ -52,7 +52,8 @@ def table(stand: Stand) -> list[Outcome]:
     return [base, *(_outcome(choice, stand, kept, base) for choice in found)]
 
 
-_OVER = flag("over_limit") & ~flag("out_of_scope")
+_COUNTED = (flag("over_limit"), flag("out_of_scope"))
+_OVER = _COUNTED[0] & ~_COUNTED[1]
 
 
 def _outcome(choice: Choice, stand: Stand, kept: pl.Series, base: Outcome) -> Outcome:
@@ -66,8 +67,9 @@ def _outcome(choice: Choice, stand: Stand, kept: pl.Series, base: Outcome) -> Ou
     if not touched.any():
         return replace(base, kind=choice.kind, name=choice.name)
     asked = touched | kept
-    rows = ready.filter(asked)
-    before = stand.judged.filter(asked)
+    # A copy of all rows would be as much as all that is known of the case.
+    rows = ready if asked.all() else ready.filter(asked)
+    before = stand.judged.select("tier", *_COUNTED).filter(asked)
     changed = rows if whole else _changed(choice, rows, stand)
     after = judging.judge(changed, choice.incident, stand.marked)
     was, now = _counts(before), _counts(after)

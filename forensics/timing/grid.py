@@ -31,7 +31,8 @@ def count(requests: pl.DataFrame, clusters: pl.DataFrame) -> pl.DataFrame:
         requests: with ``uncached_tokens``, ``prefill_ms``, scores and ``timing_cluster``.
         clusters: of :mod:`forensics.timing.clusters`.
     """
-    tested = requests.filter(pl.col("timing_ratio").is_not_null())
+    asked = ("timing_cluster", *LONE, "uncached_tokens", "prefill_ms")
+    tested = requests.select(pl.col(asked).filter(pl.col("timing_ratio").is_not_null()))
     binned = tested.select(
         pl.col("timing_cluster", *LONE),
         tokens=bin_of(pl.col("uncached_tokens"), BITS),

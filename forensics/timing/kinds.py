@@ -152,8 +152,7 @@ def _within(times: npt.NDArray[np.int64], first: int, last: int) -> int:
 
 
 def _times_by_node(requests: pl.DataFrame) -> dict[str, npt.NDArray[np.int64]]:
-    tested = requests.filter(pl.col("timing_ratio").is_not_null())
-    known = tested.select("received_at", "prefill_node").drop_nulls()
+    known = requests.select("received_at", "prefill_node", "timing_ratio").drop_nulls()
     return {
         str(node[0]): np.sort(rows["received_at"].to_numpy())
         for node, rows in known.partition_by("prefill_node", as_dict=True).items()

@@ -46,14 +46,18 @@ _DAY = day_of(pl.col("received_at")).alias("day")
 HOUR = hour_of(pl.col("received_at")).alias("hour")
 
 
+READ = ("prefill_ms", "prompt_tokens", "received_at")
+"""What :func:`histogram` reads of requests."""
+
+
 def histogram(requests: pl.DataFrame, period: pl.Expr = _DAY) -> pl.DataFrame:
     """Count requests by period, ``low`` (prompt length, a power of two) and time ``bin``.
 
     Args:
-        requests: with ``prefill_ms``, ``prompt_tokens`` and ``received_at``.
+        requests: with :data:`READ`.
         period: the day, under the name ``day``, or :data:`HOUR`.
     """
-    rows = requests.filter(
+    rows = requests.select(READ).filter(
         (pl.col("prefill_ms") > 0)
         & (pl.col("prompt_tokens") > 0)
         & pl.col("received_at").is_not_null()

@@ -19,7 +19,7 @@ from forensics.markers import Markers
 from forensics.schema import AFFECTED_TIERS
 from forensics.timing.alarms import foreseen
 from forensics.timing.percentiles import HOUR, HOUR_US, bucket_of
-from forensics.verdicts import flag
+from forensics.verdicts import flag, in_scope
 
 State = Literal["fired", "quiet", "cannot tell"]
 Signal = Literal["pool against context", "canary", "p5 alarm", "transfer mismatch"]
@@ -53,6 +53,14 @@ class Watch:
     false_alarms: int | None
 
 
+_PAGES = ("reserved_pages", "transferred_pages")
+_READ = (
+    *("handoff", "request_id", "prefill_request_id", "received_at", "tier"),
+    *("prefill_node", "prefill_ms", "prompt_tokens", *_PAGES),
+)
+_FLAGS = (flag("short_transfer"), flag("transfer_mismatch"))
+
+
 def watches(requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers) -> list[Watch]:
     """Return the four watches in the order in which they could come.
 
@@ -61,7 +69,7 @@ def watches(requests: pl.DataFrame, epochs: pl.DataFrame, markers: Markers) -> l
         epochs: capacity epochs.
         markers: canary records and what they show.
     """
-    rows = requests.filter(~flag("out_of_scope"))
+    rows = in_scope(requests, *(name for name in _READ if name in requests.columns), *_FLAGS)
     affected = rows.filter(pl.col("tier").is_in(AFFECTED_TIERS))["received_at"].drop_nulls()
     return [
         _watch("pool against context", pools(rows, epochs), affected),
@@ -144,13 +152,13 @@ def hours(requests: pl.DataFrame) -> pl.DataFrame:
 
 def transfers(requests: pl.DataFrame) -> pl.DataFrame:
     """Return the hand-offs with both counts; more or fewer pages than were reserved fire."""
-    both = [name for name in ("reserved_pages", "transferred_pages") if name in requests.columns]
+    both = [name for name in _PAGES if name in requests.columns]
     if len(both) < 2:
         return pl.DataFrame(schema=_UNITS)
-    known = requests.filter(pl.all_horizontal(pl.col(both).is_not_null()))
-    return known.select(
-        at="received_at", fires=flag("short_transfer") | flag("transfer_mismatch"), clean=~_BAD
-    ).cast(_UNITS)  # type: ignore[arg-type]
+    told = pl.all_horizontal(pl.col(both).is_not_null())
+    fires = pl.any_horizontal(_FLAGS)
+    known = requests.select(told=told, at="received_at", fires=fires, clean=~_BAD).filter("told")
+    return known.drop("told").cast(_UNITS)  # type: ignore[arg-type]
 
 
 def _canary(requests: pl.DataFrame, markers: Markers, affected: pl.Series) -> Watch:

@@ -68,7 +68,7 @@ def attach(
         *scored.columns, _work(rows, requests.height).alias("uncached_tokens")
     )
     formed = clusters.form(found)
-    found = found.join(formed.members, on="_row", how="left", maintain_order="left")
+    found = found.with_columns(_of_each(found["_row"], formed.members))
     times = Timing(
         clusters=formed.clusters,
         sources=_sources(rows, scored),
@@ -80,6 +80,12 @@ def attach(
         unlike=scored.unlike,
     )
     return found.select(*requests.columns, *SCORES, "timing_cluster"), times
+
+
+def _of_each(rows: pl.Series, members: pl.DataFrame) -> pl.Series:
+    """Return the cluster of each row: joined to all their columns, these would be copied."""
+    own = rows.to_frame().join(members, on="_row", how="left", maintain_order="left")
+    return own["timing_cluster"]
 
 
 ADDED: dict[str, pl.DataType] = {

@@ -62,15 +62,15 @@ def timed(
         epochs: capacity epochs, for the starts of the nodes.
     """
     rows = ensure(requests, [*_NEEDS, "model", "decode_prompt_tokens"]).with_row_index("_row")
-    rows = rows.filter(pl.col("prefill_ms").is_between(*_MS))
-    if not rows.height:
-        return pl.DataFrame(schema=_TIMED)
     wanted = ("_row", "handoff", "received_at", "assumed", "prefill_node", "model")
     over = (pl.col("limit_low") <= _PROMPT).fill_null(value=False)
     below = (pl.col("limit_low") > _PROMPT).fill_null(value=False)
     rows = rows.select(
         *wanted, ms="prefill_ms", prompt=_PROMPT, cached=_TOLD, over=over, below=below
     )
+    rows = rows.filter(pl.col("ms").is_between(*_MS))
+    if not rows.height:
+        return pl.DataFrame(schema=_TIMED)
     starts = in_force(rows, epochs, "prefill_node", {"effective_at": "since"})
     rows = rows.join(starts, on="_row", how="left", maintain_order="left")
     rows = _with_source(rows, observed, formats)
