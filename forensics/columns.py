@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import polars as pl
@@ -30,6 +30,14 @@ def ensure(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 @cache
 def _absent(name: str) -> pl.Expr:
     return pl.lit(None, dtype=DTYPES[name]).alias(name)
+
+
+_AT_A_TIME = 131_072
+
+
+def pieces(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    """Yield some rows at a time, at least once: what is worked out of each is there for few."""
+    yield from rows.iter_slices(_AT_A_TIME) if rows.height else (rows,)
 
 
 def per_file(rows: pl.DataFrame) -> dict[int, int]:

@@ -23,7 +23,7 @@ from forensics.arrivals import BEFORE_LOGGED, LONGEST
 from forensics.boots import BEGINNING
 from forensics.capacity import server_of
 from forensics.clock import ZONE_UNCERTAINTY
-from forensics.columns import ensure
+from forensics.columns import ensure, pieces
 from forensics.findings.over_limit import COUNTS, most
 from forensics.roles import NAMED_PREFILL
 from forensics.schema import REFUSAL_LIMIT
@@ -56,9 +56,18 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
             every node, whatever the logs say of pools.
     """
     whole = ensure(requests, ["reserved_at", "released_at", "finished_at"])
-    rows = whole.select("prefill_node", "decode_node", "assumed", *_times(requests.columns))
-    rows = rows.with_row_index("_row")
-    shown = parted(epochs)
+    own = [name for name in (REFUSAL_LIMIT,) if name in requests.columns]
+    rows = whole.select("prefill_node", "decode_node", "assumed", *_times(requests.columns), *own)
+    nodes = rows["prefill_node"].drop_nulls().unique()
+    found = [_attached(piece, epochs, threshold, nodes) for piece in pieces(rows)]
+    return _needless(requests.hstack(pl.concat(found)))
+
+
+def _attached(
+    rows: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None, nodes: pl.Series
+) -> pl.DataFrame:
+    """Return :data:`ADDED` of some requests; ``nodes`` are those of prefill that any names."""
+    rows, shown = rows.with_row_index("_row"), parted(epochs)
     prefill = in_force(rows, shown, "prefill_node", _OF_PREFILL)
     decode = in_force(rows, epochs, "decode_node", _OF_DECODE)
     found = rows.join(prefill, on="_row", how="left", maintain_order="left")
@@ -70,9 +79,9 @@ def attach(requests: pl.DataFrame, epochs: pl.DataFrame, threshold: int | None) 
             limit_low=limit, limit_high=limit, limit_basis=basis, limit_unseen=pl.lit(value=False)
         )
     else:
-        found = _as_refused(_spans(found, shown), requests)
+        found = _as_refused(_spans(found, shown, nodes))
     found = found.with_columns(start_unseen=pl.col("limit_unseen") & ~pl.col("late"))
-    return _needless(requests.hstack(found.select(ADDED)))
+    return found.select(ADDED)
 
 
 def _needless(requests: pl.DataFrame) -> pl.DataFrame:
@@ -111,9 +120,9 @@ def _times(columns: Collection[str]) -> list[pl.Expr]:
     return [pl.coalesce(at, pl.min_horizontal(taken, ends)), (late | ended).alias("late")]
 
 
-def _as_refused(found: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
+def _as_refused(found: pl.DataFrame) -> pl.DataFrame:
     """Take the limit of a request that was refused from its own refusal."""
-    if REFUSAL_LIMIT not in requests.columns:
+    if REFUSAL_LIMIT not in found.columns:
         return found
     own = pl.col(REFUSAL_LIMIT)
     told = {
@@ -122,8 +131,7 @@ def _as_refused(found: pl.DataFrame, requests: pl.DataFrame) -> pl.DataFrame:
         "limit_basis": pl.lit(OWN_REFUSAL),
         "limit_unseen": pl.lit(value=False),
     }
-    rows = found.with_columns(requests[REFUSAL_LIMIT])
-    return rows.with_columns(
+    return found.with_columns(
         pl.when(own.is_not_null()).then(value).otherwise(name).alias(name)
         for name, value in told.items()
     )
@@ -206,11 +214,11 @@ def in_force(
     return joined.select("_row", **{new: pl.col(old) for old, new in wanted.items()})
 
 
-def _spans(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
+def _spans(rows: pl.DataFrame, epochs: pl.DataFrame, nodes: pl.Series) -> pl.DataFrame:
     """Add the lowest and highest limit that may have been in force."""
     limited = epochs.filter(pl.col("limit").is_not_null())
     doubtful = _doubtful(rows, epochs, limited)
-    nodeless = _nodeless(rows, epochs, limited)
+    nodeless = _nodeless(rows, epochs, limited, nodes)
     spans = pl.concat([_late(rows, epochs), doubtful, nodeless], how="diagonal")
     spans = spans.unique("_row", keep="first", maintain_order=True)
     rows = rows.join(spans, on="_row", how="left", maintain_order="left")
@@ -274,7 +282,9 @@ def _late(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
     return spans.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
 
 
-def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -> pl.DataFrame:
+def _nodeless(
+    rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame, nodes: pl.Series
+) -> pl.DataFrame:
     """Rows of unknown prefill node, against all prefill limits in force at their time.
 
     A node of which no capacity is known counts as unknown: another log may name it otherwise.
@@ -289,7 +299,7 @@ def _nodeless(rows: pl.DataFrame, epochs: pl.DataFrame, limited: pl.DataFrame) -
     # Pools of servers whose side nothing tells may all be decode's, which clear no prompt.
     sided = pl.col("role").is_not_null() | pl.col("node").str.contains(NAMED_PREFILL)
     told = prefill.select(sided.any()).item()
-    if lowest is None or not told or _any_unlimited(rows, epochs):
+    if lowest is None or not told or _any_unlimited(nodes, epochs):
         unlimited = left.select("_row", low=None, high=pl.lit(highest), unseen=False)
         return unlimited.cast(_SPAN | _UNSEEN)  # type: ignore[arg-type]
     always = prefill["effective_at"].max() == BEGINNING
@@ -343,7 +353,7 @@ def _between(by_time: pl.DataFrame, at: int, since: int, first: int, last: int) 
     return (*place, within["low"].min(), within["high"].max(), unseen)
 
 
-def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
+def _any_unlimited(nodes: pl.Series, epochs: pl.DataFrame) -> bool:
     """Say whether a prefill node is known whose limit is not: below all is then not shown."""
     limited = epochs.filter(pl.col("limit").is_not_null())
     # A node whose limit is known of one boot may be prefill in the others too.
@@ -351,8 +361,7 @@ def _any_unlimited(rows: pl.DataFrame, epochs: pl.DataFrame) -> bool:
         pl.col("role").is_null() & pl.col("node").is_in(limited["node"].implode())
     )
     unknown = epochs.filter(here & pl.col("limit").is_null())
-    seen = rows["prefill_node"].drop_nulls().unique()
-    return bool(unknown.height) or len(epoch_nodes(seen, limited)) < len(seen)
+    return bool(unknown.height) or len(epoch_nodes(nodes, limited)) < len(nodes)
 
 
 def steps(prefill: pl.DataFrame) -> pl.DataFrame:

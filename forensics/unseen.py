@@ -11,12 +11,14 @@ which no record is known to be missing is none of these.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from forensics import limits
 from forensics.boots import BEGINNING
 from forensics.capacity import Capacity
-from forensics.columns import ensure
+from forensics.columns import ensure, pieces
 from forensics.coverage.doubted import Logged, spans, writers
 from forensics.findings.over_limit import COUNTS, most
 from forensics.limits import OWN_REFUSAL, STATED, epoch_nodes, parted, steps
@@ -54,22 +56,30 @@ def _stated(rows: pl.DataFrame, capacity: Capacity) -> pl.Expr:
 
 def _widened(requests: pl.DataFrame, found: pl.DataFrame, logged: Logged) -> pl.DataFrame:
     """Widen the limits of requests in and after the silences that were found."""
-    found = found.with_row_index("span")
-    rows = _placed(_timed(requests, logged.own), found, logged)
-    rows = rows.join(_computed(rows), on="span", how="left")
-    rows = _least(rows, logged.capacity.epochs).sort("_row")
+    timed, places = _timed(requests, logged.own), _Places.of(found, logged)
+    # Twice: what a span shows is known only from all who came in it.
+    shown = pl.concat([_computed(places.placed(piece)) for piece in pieces(timed)])
+    shown = shown.group_by("span").agg(pl.col("shown").max())
+    lowest = _lowest(logged.capacity.epochs)
+    told = [_told(places.placed(piece), shown, lowest) for piece in pieces(timed)]
+    return requests.with_columns(pl.concat(told))
+
+
+def _told(rows: pl.DataFrame, shown: pl.DataFrame, lowest: pl.DataFrame) -> pl.DataFrame:
+    """Return the limits of some requests, in their order, as wide as they may have been."""
+    rows = rows.join(shown, on="span", how="left").sort("at")
+    rows = rows.join_asof(lowest, left_on="at", right_on="since", strategy="backward").sort("_row")
     sure = pl.col("limit_basis").is_in([STATED, OWN_REFUSAL]).fill_null(value=False)
     doubt = pl.col("silent").is_not_null() & ~sure
     unseen = doubt & (most >= pl.col("shown")).fill_null(value=True)
     # Whom the limit from before does not clear, it need not be kept from clearing.
     unseen &= (most < pl.col("limit_low")).fill_null(value=False)
     least = pl.when(unseen).then(pl.min_horizontal("limit_low", "least"))
-    told = rows.select(
+    return rows.select(
         limit_low=least.otherwise("limit_low"),
         limit_unseen=pl.col("limit_unseen") | unseen,
         start_unseen=pl.col("start_unseen") | unseen,
     )
-    return requests.with_columns(told)
 
 
 _PAGES = ("reserved_pages", "transferred_pages")
@@ -77,26 +87,40 @@ _PAGES = ("reserved_pages", "transferred_pages")
 
 def _timed(requests: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
     """Return the requests with the time at which the server's own log has them, if it has."""
-    names = ("handoff", "prefill_node", "received_at", "handed_off_at", "inferred")
+    names = ("prefill_node", "inferred")
     limited = ("limit_low", "limit_basis", "limit_unseen", "start_unseen")
-    rows = ensure(requests, [*COUNTS, *_PAGES]).select(*names, *limited, *COUNTS, *_PAGES)
-    rows = rows.with_row_index("_row").join(own, on="handoff", how="left")
-    at = pl.coalesce("own", "handed_off_at", "received_at")
-    return rows.with_columns(at=at)
+    logged = requests.select("handoff").join(own, on="handoff", how="left", maintain_order="left")
+    at = pl.coalesce(logged["own"], "handed_off_at", "received_at")
+    rows = ensure(requests, [*COUNTS, *_PAGES])
+    return rows.select(*names, *limited, *COUNTS, *_PAGES, at=at)
 
 
-def _placed(rows: pl.DataFrame, silent: pl.DataFrame, logged: Logged) -> pl.DataFrame:
-    """Add the ``span`` that each row is in: of its rank, or of any where that is not known."""
-    node = pl.col("prefill_node")
-    homes = epoch_nodes(rows["prefill_node"], logged.capacity.epochs)
-    rest = rows.filter(~_stated(rows, logged.capacity))
-    known = node.is_in(writers(logged)) & node.is_in(list(homes))
-    known = known.fill_null(value=False)
-    found = [
-        _within(rest.filter(known), silent, ["prefill_node"]),
-        _within(rest.filter(~known), _any(silent), []),
-    ]
-    return rows.join(pl.concat(found), on="_row", how="left")
+@dataclass(frozen=True)
+class _Places:
+    """Spans of ranks, each with its number, and those ``of_any`` as one."""
+
+    spans: pl.DataFrame
+    of_any: pl.DataFrame
+    writers: list[str]
+    capacity: Capacity
+
+    @classmethod
+    def of(cls, found: pl.DataFrame, logged: Logged) -> _Places:
+        spans = found.with_row_index("span")
+        return cls(spans, _any(spans), writers(logged), logged.capacity)
+
+    def placed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Add ``_row`` and the ``span`` of each: of its rank, or of any where that is not known."""
+        rows, node = rows.with_row_index("_row"), pl.col("prefill_node")
+        homes = epoch_nodes(rows["prefill_node"], self.capacity.epochs)
+        rest = rows.filter(~_stated(rows, self.capacity))
+        known = node.is_in(self.writers) & node.is_in(list(homes))
+        known = known.fill_null(value=False)
+        found = [
+            _within(rest.filter(known), self.spans, ["prefill_node"]),
+            _within(rest.filter(~known), self.of_any, []),
+        ]
+        return rows.join(pl.concat(found), on="_row", how="left")
 
 
 def _within(rows: pl.DataFrame, silent: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -134,9 +158,8 @@ def _computed(rows: pl.DataFrame) -> pl.DataFrame:
     return sure.group_by("span").agg(shown=least.max() + 1)
 
 
-def _least(rows: pl.DataFrame, epochs: pl.DataFrame) -> pl.DataFrame:
-    """Add the smallest limit that was in force on any server of prefill, as ``least``."""
+def _lowest(epochs: pl.DataFrame) -> pl.DataFrame:
+    """Return the smallest limit in force on any server of prefill, as ``least``, and ``since``."""
     of_prefill = pl.col("role").is_null() | (pl.col("role") == "prefill")
     known = steps(parted(epochs.filter(of_prefill & pl.col("limit_low").is_not_null())))
-    known = known.select(since="at", least="low")
-    return rows.sort("at").join_asof(known, left_on="at", right_on="since", strategy="backward")
+    return known.select(since="at", least="low")

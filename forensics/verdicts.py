@@ -13,7 +13,7 @@ import polars as pl
 from forensics import schema
 from forensics.arrivals import EARLIEST, LONGEST
 from forensics.clock import ZONE_UNCERTAINTY
-from forensics.columns import ensure
+from forensics.columns import ensure, pieces
 from forensics.findings import FINDINGS, Finding
 from forensics.findings.base import DELIVERED, RESERVED, SHORT, TRANSFERRED, prepared
 from forensics.incident import Incident
@@ -129,12 +129,8 @@ def judge(requests: pl.DataFrame, incident: Incident, marked: pl.Series) -> pl.D
         The same rows, with one flag for each finding, ``noteworthy`` and ``stale_pages``.
     """
     comparable = _owners_are_tenants(requests)
-    pieces = requests.iter_slices(_AT_A_TIME) if requests.height else [requests]
-    return pl.concat([_judged(piece, incident, marked, comparable) for piece in pieces])
-
-
-_AT_A_TIME = 131_072
-"""Rows judged together: columns that no log filled exist for so many rows only."""
+    judged = [_judged(piece, incident, marked, comparable) for piece in pieces(requests)]
+    return pl.concat(judged)
 
 
 _ENOUGH_OWNERS = 20
