@@ -16,8 +16,9 @@ def starts(placed: pl.DataFrame) -> pl.DataFrame:
     Args:
         placed: requests of known ranks; see :func:`forensics.attribution.coresidency.residence`.
     """
-    always = placed.select("node", since=pl.lit(BEGINNING, dtype=pl.Int64))
-    return pl.concat([placed.select("node", "since"), always]).unique().sort("node", "since")
+    known = placed.select("node", "since").unique()
+    always = known.select("node", since=pl.lit(BEGINNING, dtype=pl.Int64))
+    return pl.concat([known, always]).unique().sort("node", "since")
 
 
 def on_every_rank(reads: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:

@@ -66,7 +66,7 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
         ``source_tenant_id`` and ``last_at``; one empty frame where nobody read.
     """
     every = residence(requests, side)
-    placed = every.filter(pl.col("node").is_not_null())
+    placed = every.select(_RAN).filter(pl.col("node").is_not_null())
     read = every.filter(pl.col("tier").is_in(AFFECTED_TIERS)).rename({"last": "read"})
     if not read.height:
         yield _nobody(read)
@@ -86,6 +86,9 @@ def met(requests: pl.DataFrame, side: str = "decode") -> Iterator[pl.DataFrame]:
         yield last.join(told, on="_row", how="left")
 
 
+_RAN = ("_row", "tenant_id", "node", "since", "first", "last")
+
+
 @dataclass(frozen=True)
 class _Begun:
     """When each tenant may have run on each rank: ``times``, by a number of rank and tenant.
@@ -102,11 +105,11 @@ class _Begun:
     def of(cls, ran: pl.DataFrame, rank: list[str]) -> _Begun:
         """Return it for requests that ran; without columns of a rank, on any."""
         tenant = pl.col("tenant_id").fill_null("")  # null joins nobody
-        known = ran.select(*rank, "_row", "first", "last", source_tenant_id=tenant)
+        known = ran.lazy().select(*rank, "_row", "first", "last", source_tenant_id=tenant)
         key = [*rank, "source_tenant_id"]
-        keys = known.select(key).unique(maintain_order=True).with_row_index("_key")
-        rows = known.join(keys, on=key).select("_key", "_row", "first", "last")
-        rows = rows.sort("first", "_row")
+        keys = known.select(key).unique(maintain_order=True).collect().with_row_index("_key")
+        named = known.join(keys.lazy(), on=key).select("_key", "_row", "first", "last")
+        rows = named.sort("first", "_row").collect()
         upto = pl.col("last").cum_max()
         rows = rows.with_columns(upto=upto.over("_key"), sofar=upto.shift(1).over("_key"))
         # The two latest of different requests: what does not lead now is second at the most.
@@ -159,7 +162,7 @@ def resident_requests(requests: pl.DataFrame) -> pl.DataFrame:
         until=moments.until("last")
     )
     latest = read["until"].max()
-    placed = every.filter(pl.col("node").is_not_null())
+    placed = every.select("node", "since").filter(pl.col("node").is_not_null())
     asked = anywhere.on_every_rank(read, anywhere.starts(placed))
     spans = asked.group_by("node", begin="since").agg(pl.col("until").max())
     within = (pl.col("first") < pl.col("until")) & (pl.col("last") >= pl.col("begin") - START_OFF)
