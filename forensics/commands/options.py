@@ -46,8 +46,9 @@ def _end(size: int, taken: int) -> None:
 
     say(
         f"forensics: more than the {shown(size)} of --memory would be needed ({shown(taken)} were"
-        " taken); give more, or ask for less at a time: a window or models in [scope], or"
-        " evidence sets and `forensics scope`",
+        " taken). A report holds all requests of the logs that it is given, whatever [scope] asks"
+        " for: give more memory, or logs of fewer days or of fewer nodes that hand over to one"
+        " another, or evidence sets to `forensics scope`",
         err=True,
     )
     for child in active_children():
