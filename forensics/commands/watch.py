@@ -8,7 +8,7 @@ import click
 
 from forensics.commands.options import TIER_ORDER
 from forensics.commands.say import say
-from forensics.errors import Exit
+from forensics.errors import Exit, NoInputError
 
 _LEFT = (
     "left to the report: timing, {beside}losses of records, joins by time and size, and hops whose "
@@ -70,6 +70,7 @@ def watch(
     from forensics.live.watch.asked import Asked
     from forensics.live.watch.loop import Places
     from forensics.live.watch.loop import watch as follow
+    from forensics.wording import count
 
     case = load(incident)
     if not quiet:
@@ -79,9 +80,14 @@ def watch(
     counts, code = follow(logs, case, Places(out, state, textfile), asked)
     if not quiet:
         found = ", ".join(f"{counts.tiers[tier]:,} {tier}" for tier in TIER_ORDER)
-        say(f"{counts.records:,} records read, {counts.unreadable:,} unreadable: {found}", err=True)
+        read = count(counts.records, "record")
+        say(f"{read} read, {counts.unreadable:,} unreadable: {found}", err=True)
+        if counts.again:
+            say(f"{counts.again:,} already told in {out}", err=True)
         for event, number in sorted(counts.events.items()):
             say(f"log {event}: {number:,}", err=True)
+    if code == Exit.COMPLETE and counts.nothing_read:
+        raise NoInputError("nothing readable: no log holds a record in a known format")
     if code == Exit.COMPLETE and (counts.unreadable or counts.events["lost"]):
         return Exit.INCOMPLETE
     return code

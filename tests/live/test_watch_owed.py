@@ -59,3 +59,52 @@ def test_what_was_cut_off_the_file_is_told_again(watched, tmp_path):
     told = (tmp_path / "found").read_bytes()
     (tmp_path / "found").write_bytes(told[:-100])
     assert watched("r3") == (0, ["r1", "r2", "r3"])
+
+
+@pytest.mark.parametrize("first", [ASKED, (*ASKED, "--fail-on", "probable")])
+@pytest.mark.parametrize("states", [(False, False), (False, True), (True, True)])
+def test_a_finding_that_the_output_holds_still_fails_a_run_that_knows_of_no_other(
+    tmp_path, capsys, first, states
+):
+    log, out, state = tmp_path / "a.ndjson", tmp_path / "found", tmp_path / "state"
+    rows = [SHORT | {"request_id": name} for name in ("r1", "r2", "r3")]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    before, after = (("--state", str(state)) if with_state else () for with_state in states)
+    run(["watch", str(log), "-o", str(out), *before, *first])
+    told = out.read_text()
+    state.unlink(missing_ok=True)
+    capsys.readouterr()
+    again = ["watch", str(log), "-o", str(out), *after, "--once", "--fail-on", "probable"]
+    assert run(again) == 11
+    assert f"3 already told in {out}" in capsys.readouterr().err
+    assert out.read_text() == told
+    # A state remembers that a run has ended for them; without one each begins anew.
+    assert run(again) == (0 if after else 11)
+    assert out.read_text() == told
+
+
+def test_a_place_that_cannot_be_written_to_is_wrong_use_and_a_new_folder_is_made(tmp_path, capsys):
+    log = tmp_path / "a.ndjson"
+    log.write_text(json.dumps(SHORT | {"request_id": "r1"}) + "\n")
+    new = tmp_path / "new" / "folder"
+    places = ("-o", str(new / "f"), "--state", str(new / "s"), "--textfile", str(new / "t.prom"))
+    assert run(["watch", str(log), *places, *ASKED]) == 0
+    assert (new / "f").is_file()
+    capsys.readouterr()
+    for option, place in (("-o", tmp_path), ("-o", log / "x"), ("--state", log / "x" / "y")):
+        assert run(["watch", str(log), option, str(place), *ASKED]) == 2
+        assert "fault of the program" not in capsys.readouterr().err
+
+
+def test_what_is_no_log_at_all_is_no_input(tmp_path, capsys):
+    log, state = tmp_path / "a.log", ("--state", str(tmp_path / "state"))
+    log.write_text("one\ntwo\n" * 9)
+    assert run(["watch", str(log), "-o", str(tmp_path / "f"), *ASKED]) == 4
+    assert "nothing readable" in capsys.readouterr().err
+    # A log of which some was read is one, whatever comes next.
+    whole = tmp_path / "b.ndjson"
+    whole.write_text(json.dumps(SHORT | {"request_id": "r1"}) + "\n")
+    assert run(["watch", str(whole), *state, *ASKED]) == 0
+    with whole.open("a") as file:
+        file.write("{\n")
+    assert run(["watch", str(whole), *state, *ASKED]) == 3

@@ -75,7 +75,8 @@ def test_a_finding_is_known_by_its_records_until_it_is_surer():
     assert known.new([finding("c", (2, 5))]) == [], "its further records are remembered"
     surer = finding("b", (1, 1), tier="confirmed")
     assert known.new([surer]) == [surer]
-    assert known.new([finding("from the output", (9, 9))]) == []
+    (only,) = known.new([finding("from the output", (9, 9)), finding("a", (1, 1))])
+    assert known.is_told(only.id), "whose records nothing remembers, but not its id"
 
 
 def test_of_several_that_share_a_record_one_was_told():

@@ -31,9 +31,18 @@ class Counts:
 
     records: int = 0
     unreadable: int = 0
+    again: int = 0
+    """Findings of this run that the output held already, so that they were not told again."""
     tiers: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     lost: Counter[bool] = field(default_factory=Counter)
     """By whether it is certain."""
     lost_bytes: int = 0
     last_record: float = 0.0
+    recognised: bool = False
+    """A log was in a known format, in this run or one before it."""
+
+    @property
+    def nothing_read(self) -> bool:
+        """Say whether there was something to read, and none of it was a log."""
+        return bool(self.unreadable) and not self.recognised

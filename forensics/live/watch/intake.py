@@ -183,6 +183,7 @@ class Intake:
             self.formats[source.name] = facts.format
         for part in reading.parts:
             _renumber(part, chunk.lines - bool(head))
+        self._counts.recognised |= facts.format is not None or bool(self.formats)
         self._counts.records += facts.read
         self._counts.unreadable += len(facts.unread)
         self._counts.last_record = time.time() if facts.read else self._counts.last_record

@@ -88,14 +88,18 @@ class Known:
             self._by.setdefault((one.tier, record), one.id)
 
     def new(self, found: list[Finding]) -> list[Finding]:
-        """Return those that were not told, and remember further records of those that were."""
+        """Return those of which no record was told of, and remember more records of the others.
+
+        Of some the id may be known all the same (:meth:`is_told`): a run told them of which
+        nothing else is remembered.
+        """
         times = Counter(record for one in found for record in one.records)
         taken: set[str] = set()
         left = found
         for own in (True, False):  # what is another's as well decides last
             left = [one for one in left if not self._was_told(one, taken, times, own=own)]
         apart = [one.apart() if one.id in taken else one for one in left]
-        return [one for one in apart if one.id not in self._ids]
+        return [one for one in apart if one.id not in self._told]
 
     def _was_told(
         self, one: Finding, taken: set[str], times: Counter[Record], *, own: bool

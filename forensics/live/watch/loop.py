@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from forensics.errors import Exit
+from forensics.errors import Exit, UsageError
 from forensics.incident import Incident
 from forensics.live import gauges
 from forensics.live.watch.asked import Asked, Counts
@@ -49,8 +50,11 @@ def watch(
 
     Raises:
         NoInputError: a log that was named does not exist.
-        UsageError: the state file holds no state.
+        UsageError: the state file holds no state, or a place cannot be written to.
     """
+    for place in (places.out, places.state, places.textfile):
+        if place is not None:
+            _ready(place)
     with scratch_folder() as folder:
         but = [places.textfile] if places.textfile is not None else []
         seen = Watch(logs, incident, folder, Output(places.out, ()), places.state, asked, but)
@@ -61,6 +65,22 @@ def watch(
         finally:
             seen.close()
     return seen.counts, code
+
+
+def _ready(place: Path) -> None:
+    """Make the folder that a file is to lie in.
+
+    Raises:
+        UsageError: it cannot be written to, or there is a folder in place of the file.
+    """
+    if place.is_dir():
+        raise UsageError(f"{place}: a folder; name a file")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{place.parent}: cannot be written ({error.strerror})") from None
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise UsageError(f"{place}: cannot be written")
 
 
 def _follow(seen: Watch, places: Places, asked: Asked, told: Callable[[Counts], None]) -> Exit:

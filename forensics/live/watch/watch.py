@@ -94,12 +94,25 @@ class Watch:
             if chunks:
                 self._judge.moved()
         now = time.monotonic()
-        new = self._known.new(self._judge.findings(now, last=last))
+        found = self._known.new(self._judge.findings(now, last=last))
+        new = self._not_told(found)
         self._ring.forget(now - self._keep, now - _LONGER * self._keep, self._judge.floor())
-        self._owed = {one.tier: one.id for one in new} | self._owed
+        self._owed = {one.tier: one.id for one in found} | self._owed
         self._save(new)
         self._tell(new)
         return [one.told for one in new]
+
+    def _not_told(self, found: list[Finding]) -> list[Finding]:
+        """Take out what the output holds already, by a run of which no state says what it found.
+
+        It is not told twice, but it is in the logs: whoever asks to end for it is answered.
+        """
+        again = [one for one in found if self._known.is_told(one.id)]
+        for one in again:
+            self._known.add(one.entry)
+        self.counts.again += len(again)
+        names = {one.id for one in again}
+        return [one for one in found if one.id not in names]
 
     @property
     def is_over(self) -> bool:
