@@ -9,6 +9,7 @@ import polars as pl
 from forensics.analysis import Analysis
 from forensics.attribution import coresidency, tail
 from forensics.coverage.counters import short
+from forensics.coverage.lost import lost_hours
 from forensics.coverage.quiet import edges, quiet
 from forensics.exposure import Limitation
 from forensics.judging import in_spite_of_length
@@ -77,6 +78,12 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
         )
         sentence += "those records would show is not known."
         yield Limitation("numbers_skipped", sentence)
+    gone = lost_hours(analysis.coverage, analysis.holes)
+    if gone.missing and not gone.alone:
+        sentence = "Node hours are missing, and they are not all that was lost, or not of one hop: "
+        sentence += "their share says nothing of how many affected responses that hides. The "
+        sentence += "arithmetic bound counts what other records prove."
+        yield Limitation("losses_without_a_share", sentence)
     untold = quiet(analysis.coverage).untold
     if untold:
         sentence = (

@@ -12,6 +12,8 @@ from forensics.bounds.lost import lost
 from forensics.bounds.none_found import none_found
 from forensics.bounds.rates import CERTAIN
 from forensics.bounds.sampled import sampled
+from forensics.coverage.lost import lost_hours
+from forensics.incomplete import short_of
 from forensics.validation.results import Results, Situation, current, shown, stored
 from forensics.verdicts import in_scope
 
@@ -32,30 +34,15 @@ def further(
     """
     certain = counts.get("confirmed", 0) + counts.get("probable", 0)
     found = sampled(certain, analysis.incident.logs.sampling_rate)
-    found += lost(certain, *_hours(analysis))
+    gone = lost_hours(analysis.coverage, analysis.holes)
+    if gone.alone:
+        found += lost(certain, gone.missing, gone.hours, gone.hop)
     results = stored()
     if complete and results is not None and current(results):
         for one in results.situations:
             if one.name == ALL_LOGS:
                 found += detector(certain, one.sure.found, one.sure.of, results.version)
     return found
-
-
-def _hours(analysis: Analysis) -> tuple[int, int, str]:
-    """Return node hours that are missing of a hop, of how many, and which hop lacks the most.
-
-    A response shows as affected where every hop's record is there: full logs of one hop are no
-    stand-in for what another one lost.
-    """
-    gone = pl.col("gap") | pl.col("unlogged") | pl.col("thin")
-    missing = analysis.coverage.hours.filter(gone).group_by("hop").len("missing")
-    hours = analysis.coverage.nodes.group_by("hop").agg(pl.col("hours").sum())
-    rows = hours.join(missing, on="hop", nulls_equal=True)
-    if not rows.height:
-        return 0, 0, ""
-    rows = rows.sort(pl.col("missing") / pl.col("hours"), "hop", descending=True, nulls_last=True)
-    worst = rows.row(0, named=True)
-    return worst["missing"], worst["hours"], worst["hop"] or "joined"
 
 
 def shares(analysis: Analysis, received: pl.DataFrame) -> list[doc.ShareBound]:
@@ -68,8 +55,12 @@ def shares(analysis: Analysis, received: pl.DataFrame) -> list[doc.ShareBound]:
     rows = in_scope(received, "tenant_id", "tier")
     counts = dict(rows.group_by("tier").len().iter_rows())
     if not any(counts.get(tier) for tier in ("confirmed", "probable", "possible")):
-        return none_found(counts.get("ruled_out", 0), counts.get("not_assessable", 0))
-    part = analysis.incident.logs.sampling_rate < 1 or _hours(analysis)[0]
+        # Whose records are lacking was not judged by them: no review could have met anything.
+        unread = short_of(analysis)
+        judged = counts.get("ruled_out", 0) - unread
+        return none_found(judged, counts.get("not_assessable", 0) + unread)
+    missing = lost_hours(analysis.coverage, analysis.holes).missing
+    part = analysis.incident.logs.sampling_rate < 1 or missing
     hits = rows.select("tenant_id", hit=pl.col("tier").is_in(CERTAIN))
     return clustered(hits) if part else []
 

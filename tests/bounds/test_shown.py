@@ -55,6 +55,23 @@ def test_a_missing_hour_brings_its_bound_and_says_what_it_assumes(case_of: CaseO
     assert "1 of 3 tenants" in shares[0].sentence
 
 
+@pytest.mark.parametrize("hour", ["09", "01"], ids=["nothing", "another hour"])
+def test_hours_that_are_not_all_that_was_lost_bring_no_share(case_of: CaseOf, hour: str) -> None:
+    """A response shows where each hop has its record: the share of one hop's hours is too large."""
+    sides = [
+        {"request_id": r["request_id"], "received_at": r["received_at"], "hop": "prefill",
+         "prefill_node": "p1", "prefill_prompt_tokens": 9, "transferred_pages": 9}
+        for r in WHOLE
+        if not r["received_at"].startswith(f"2026-09-01T{hour}")
+    ]  # fmt: skip
+    case = case_of(*short(GAP), *sides)
+    shown = case.exposure()
+    assert ("losses_without_a_share" in {limit.code for limit in shown.limitations}) == (
+        hour == "01"
+    )
+    assert ("binomial inversion" in methods(case)) == (hour == "09")
+
+
 def test_recall_with_all_logs_bounds_no_count_of_logs_that_lack_some(
     case_of: CaseOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +91,24 @@ def test_none_found_is_a_share_and_never_nothing(case_of: CaseOf) -> None:
     for said in ("None of 100", "95%", "one-sided", "if reviews are independent"):
         assert said in bound.sentence
     assert case_of(*short(WHOLE)).exposure().share_bounds == []
+
+
+POOLS = '[[capacity]]\nnode = "p*"\nrole = "prefill"\nengine = "sglang"\npool_tokens = 1000000\n'
+
+
+def test_whose_record_an_engines_logs_lack_is_none_that_was_looked_at(case_of: CaseOf) -> None:
+    """The log of p2 was not given, and p1's counts no pages: length alone rules requests out."""
+    rows = [
+        {"request_id": f"r{n}", "received_at": f"2026-09-01T0{n // 30}:{n % 30:02}:00Z",
+         "hop": hop, "prefill_node": f"p{1 + n % 2}", "prompt_tokens": 640, "http_status": 200}
+        for n in range(90) for hop in ("gateway", "decode", "prefill")
+        if hop != "prefill" or n % 2
+    ]  # fmt: skip
+    case = case_of(*rows, incident=POOLS)
+    assert set(case.requests.polars()["tier"]) == {"ruled_out"}
+    first, rest = case.exposure().share_bounds
+    assert "None of 45 requests" in first.sentence
+    assert "Of the 45 requests" in rest.sentence
 
 
 def test_what_could_not_be_judged_has_a_bound_of_its_own() -> None:
