@@ -42,6 +42,19 @@ def marks(rows: pl.DataFrame) -> list[tuple[str | None, int, str]]:
     return [(cell.node, int(cell.at[11:13]) - 10, cell.state) for cell in found]
 
 
+def test_an_hour_that_a_node_may_have_lost_is_not_called_none_due() -> None:
+    """Neighbours prove that its hop lost some: each node without a record there may be the one."""
+    seen = with_proved(hours({"a": [40, 40, 40], "b": [9, 0, 9], "c": [9, 9, 0]}), lacking(1, 4))
+    cells = heat(seen.filter((pl.col("records") > 0) | pl.col("node").is_null())).cells
+    states = {(cell.node, int(cell.at[11:13]) - 10): (cell.state, cell.due) for cell in cells}
+    assert states["a", 1] == states["c", 1] == ("records", 1)
+    assert states["b", 1] == ("perhaps missing", 1)
+    assert states["c", 2] == ("none due", 0)
+    early = with_proved(hours({"a": [40, 40], "b": [0, 9]}), lacking(0, 4))
+    cells = heat(early.filter((pl.col("records") > 0) | pl.col("node").is_null())).cells
+    assert [c.state for c in cells if c.node == "b"] == ["perhaps missing", "records"]
+
+
 @pytest.mark.parametrize(
     ("counts", "lost", "marked"),
     [

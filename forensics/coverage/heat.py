@@ -34,12 +34,14 @@ def heat(rows: pl.DataFrame) -> doc.Heat:
         pl.col("records").sum().cast(pl.Int64),
     )
     nodes = _nodes(counted)
+    nodeless = pl.col("node").is_null() & (pl.col("hop") != "gateway") & (pl.col("missing") > 0)
+    # Of which node it is was not told: each without a record there may be the one.
+    untold = counted.filter(nodeless).select("hop", "at", untold=pl.lit(value=True))
     kept = nodes.head(ROWS)
     grid = kept.join(pl.DataFrame({"at": range(start, end + 1, step * HOUR)}), how="cross")
     keys = ["hop", "node", "at"]
-    cells = grid.join(counted, on=keys, how="left", nulls_equal=True).sort(
-        "order", "at", nulls_last=False
-    )
+    cells = grid.join(counted, on=keys, how="left", nulls_equal=True)
+    cells = cells.join(untold, on=["hop", "at"], how="left").sort("order", "at", nulls_last=False)
     found = [_cell(row, step) for row in cells.iter_rows(named=True)]
     return doc.Heat(step, kept.height, nodes.height, found)
 
@@ -62,8 +64,9 @@ def _nodes(counted: pl.DataFrame) -> pl.DataFrame:
 def _cell(row: dict[str, Any], step: int) -> doc.HeatCell:
     inside = row["first"] <= row["at"] <= row["last"]
     missing, records = row["missing"] or 0, row["records"] or 0
-    due = step if inside else 0
-    state = "none due" if not inside or not (missing or records) else "records"
+    due = step if inside or row["untold"] else 0
+    none = "perhaps missing" if row["untold"] else "none due"
+    state = "records" if records else none
     if missing:
         # What was lost of a hop's hour, and of which node is not told, is no whole hour.
         some = records or (row["node"] is None and row["hop"] != "gateway")

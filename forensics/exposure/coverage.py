@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 
 Hop = Literal["gateway", "prefill", "decode"]
-State = Literal["records", "partly missing", "missing", "none due"]
+State = Literal["records", "partly missing", "missing", "none due", "perhaps missing"]
 
 
 class HopReach(Struct, frozen=True):

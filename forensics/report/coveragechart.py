@@ -9,16 +9,16 @@ from forensics.report import theme
 from forensics.report.charts import Figure
 from forensics.report.text import label
 
-_STATES: Final = ("none due", "records", "partly missing", "missing")
-_COLOURS: Final = ("#f4f4f4", "#0072b2", "#f0e442", "#d55e00")
+_STATES: Final = ("none due", "records", "perhaps missing", "partly missing", "missing")
+_COLOURS: Final = ("#f4f4f4", "#0072b2", "#56b4e9", "#f0e442", "#d55e00")
 """Of the palette of Okabe and Ito; the marks in the cells say the same without colour."""
-_MARKS: Final = {"partly missing": "~", "missing": "✕"}
+_MARKS: Final = {"perhaps missing": "?", "partly missing": "~", "missing": "✕"}
 _ROW_PX: Final = 22
 _HOUR_MS: Final = 3_600_000
 
 
 def draw(exposure: Exposure) -> Figure | None:
-    """Nodes by time: records, none due, partly missing, missing."""
+    """Nodes by time: records, none due, perhaps missing, partly missing, missing."""
     cells = exposure.heat.cells
     if not cells:
         return None
@@ -37,12 +37,12 @@ def draw(exposure: Exposure) -> Figure | None:
         "texttemplate": "%{text}",
         "hovertemplate": "%{y}, from %{x}: %{customdata}<extra></extra>",
         "zmin": -0.5,
-        "zmax": 3.5,
+        "zmax": len(_STATES) - 0.5,
         "colorscale": _steps(),
         "colorbar": {
             "tickmode": "array",
-            "tickvals": [0, 1, 2, 3],
-            "ticktext": ["none due", "records", "~ partly missing", "✕ missing"],
+            "tickvals": list(range(len(_STATES))),
+            "ticktext": [f"{_MARKS.get(state, '')} {state}".strip() for state in _STATES],
             "len": 0.9,
         },
         "xgap": 1,
