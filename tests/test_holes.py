@@ -11,7 +11,6 @@ import pytest
 
 import forensics
 from forensics import lab
-from forensics.coverage.cliffs import cliffs
 from forensics.coverage.rates import thin
 from forensics.lab.plain import line, plain_files
 
@@ -204,20 +203,6 @@ def test_far_too_few_records_beside_the_neighbours() -> None:
     assert not thin(quiet).any()
     alone = frame.filter(pl.col("node") == "c")
     assert not thin(alone).any()
-
-
-def test_where_a_log_begins_while_others_go_on() -> None:
-    hour = 3_600_000_000
-    nodes = pl.DataFrame(
-        {
-            "node": ["a", "b"],
-            "hop": ["decode"] * 2,
-            "first_at": [0, 5 * hour],
-            "last_at": [9 * hour] * 2,
-        }
-    )
-    hours = pl.DataFrame({"hour": [0, hour, 5 * hour], "records": [3, 4, 5]})
-    assert cliffs(nodes, hours).rows() == [("b", "decode", "start", 5 * hour, 5, 7)]
 
 
 # --- who is cleared by a log that lost more than it shows --------------------------------
