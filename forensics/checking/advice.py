@@ -49,10 +49,11 @@ def advise(
     return sorted(items, key=_rank)
 
 
-def _rank(item: Advice) -> tuple[bool, bool, int, int, int, str]:
-    effect = item.settles or item.judges or item.names or item.need in _UNTOLD
+def _rank(item: Advice) -> tuple[bool | int | str, ...]:
+    figures = (item.settles, item.judges, item.confirms, item.names)
+    effect = any(figures) or item.need in _UNTOLD
     soon_gone = any(source.short_lived for source in item.sources)
-    return (not effect, not soon_gone, -item.settles, -item.judges, -item.names, item.need)
+    return (not effect, not soon_gone, *(-figure for figure in figures), item.need)
 
 
 _UNTOLD = ("days", "requests")
@@ -61,21 +62,24 @@ _UNTOLD = ("days", "requests")
 
 def _settling(survey: Survey, found: Judged, days: list[NodeDay], today: date) -> Iterator[Advice]:
     """Yield what would settle undecided requests, or get them judged."""
-    for effect in whatif.effects(found.rows, survey.incident) if found.rows.height else ():
+    for effect in whatif.effects(found.rows, survey.incident):
         settled = found.rows.filter(effect.settled)
         judged = found.rows.filter(effect.judged & ~effect.settled)
         more = found.lost_weight if effect.need == "prefill side" else 0.0
         settles = whole_number(float(settled["weight"].sum()) + more)
         judges = whole_number(float(judged["weight"].sum()))
-        if settles or judges:
+        cleared = found.by_length.filter(pl.col("lost_side") == _LOST_SIDE.get(effect.need, ""))
+        confirms = whole_number(float(cleared["weight"].sum()))
+        if settles or judges or confirms:
             yield _item(
                 survey,
                 effect.need,
                 today,
                 settles=settles,
                 judges=judges,
+                confirms=confirms,
                 of=found.estimated,
-                oldest=_oldest(pl.concat([settled, judged])),
+                oldest=_oldest(pl.concat([settled, judged, cleared])),
                 nodes=_silent(effect.need, days),
             )
 
@@ -122,6 +126,7 @@ def _item(  # noqa: PLR0913 -- one figure each
     of: int,
     settles: int = 0,
     judges: int = 0,
+    confirms: int = 0,
     names: int = 0,
     oldest: Day | None = None,
     nodes: list[str] | None = None,
@@ -134,6 +139,7 @@ def _item(  # noqa: PLR0913 -- one figure each
         sentence="",
         settles=settles,
         judges=judges,
+        confirms=confirms,
         names=names,
         of=of,
         exact=survey.whole,
@@ -155,6 +161,11 @@ def _sentence(item: Advice) -> str:
         rest = _NOT_ALL.get(item.need, "the others stay possible")
         parts.append(
             f"would get {about}{item.judges:,} of {item.of:,} undecided requests judged ({rest})"
+        )
+    if item.confirms:
+        parts.append(
+            f"would show of {about}{count(item.confirms, 'request')} ruled out by length alone "
+            "what was computed"
         )
     if item.names:
         parts.append(f"would name the tenant of {about}{count(item.names, 'request')}")
@@ -206,6 +217,7 @@ def _oldest(rows: pl.DataFrame) -> Day | None:
     return day_of(first) if isinstance(first, int) else None
 
 
+_LOST_SIDE = {"prefill side": "prefill", "decode side": "decode", "both sides": "engine"}
 _SIDES = {
     "prefill side": {"prefill"},
     "decode side": {"decode"},

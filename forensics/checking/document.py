@@ -99,8 +99,9 @@ class Advice(Struct, frozen=True):
     """What to fetch or set next, and what it would do for the requests that are undecided.
 
     ``settles`` are those that would be ruled out or probable whatever it says; ``judges``
-    those that would at least leave ``not_assessable``; both out of ``of``. ``names`` are
-    those whose tenant it would tell. All are estimates unless ``exact``.
+    those that would at least leave ``not_assessable``; both out of ``of``. ``confirms`` are those
+    ruled out by their length alone of which it would show what was computed, ``names`` those
+    whose tenant it would tell. All are estimates unless ``exact``.
     """
 
     need: str
@@ -108,6 +109,7 @@ class Advice(Struct, frozen=True):
     sentence: str
     settles: int
     judges: int
+    confirms: int
     names: int
     of: int
     exact: bool

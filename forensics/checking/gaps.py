@@ -92,7 +92,7 @@ def _span(days: list[Day]) -> str:
 
 
 def _unpaired(found: Judged) -> Iterator[Gap]:
-    """Hand-offs of which one side's logs cover the time and do not have the record."""
+    """Hand-offs of which one side's logs of that day are there and do not have the record."""
     if found.lost is not None and found.lost > _LOST:
         sentence = (
             f"About {found.lost:.0%} of the hand-offs that decode logged in times read of every "
@@ -100,14 +100,18 @@ def _unpaired(found: Judged) -> Iterator[Gap]:
         )
         yield Gap("partner_missing", sentence)
     yield from _bare(found)
-    lost = found.rows.group_by("lost_side", "told_by").len()
+    names = ("lost_side", "told_by", "tier")
+    lost = pl.concat([found.rows.select(names), found.by_length.select(names)])
     for side, told_by, what in _LOST_FROM:
         rows = lost.filter(pl.col("lost_side") == side)
         rows = rows if told_by is None else rows.filter(pl.col("told_by") == told_by)
-        if number := int(rows["len"].sum()):
+        if rows.height:
+            cleared = int((rows["tier"] == "ruled_out").sum())
+            part = "all" if cleared == rows.height else f"{cleared:,}"
+            rest = f"; {part} of them ruled out by their length alone" if cleared else ""
             sentence = (
-                f"{count(number, 'request')} {what}, though logs with such records cover the "
-                "time: a node's logs may be missing."
+                f"{count(rows.height, 'request')} {what}, though logs of the same day have such "
+                f"records: a node's logs may be missing, or a part of them{rest}."
             )
             yield Gap(f"unpaired_{side}", sentence)
 

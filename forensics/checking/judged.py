@@ -14,9 +14,12 @@ import polars as pl
 from forensics.believed import JOINED
 from forensics.checking import whatif
 from forensics.checking.inventory import Stock, rounded
+from forensics.checking.presence import DAY
 from forensics.checking.survey import Survey
+from forensics.checking.timeslices import Span
 from forensics.observations import ensure
 from forensics.schema import AFFECTED_TIERS, ENGINE_HOP
+from forensics.verdicts import BY_LENGTH, ruled_by
 
 _LONGEST_ANSWER = 600_000_000
 """Microseconds after which an answer that prefill began is thought to be logged."""
@@ -29,15 +32,17 @@ class Judged:
     """``rows`` are the undecided requests that lack something which is not in the files.
 
     They have ``weight``, how many requests of the whole files each stands for,
-    ``lost_side``: prefill or decode, whose logs cover the time and do not have it,
+    ``lost_side``: prefill or decode, whose logs of that day are there without it,
     ``bare_side``: that whose record is there without a count, and
     ``told_by``: which hop's log names a request of which neither side's count is there.
-    ``apart`` are those that only the sample leaves unpaired; ``lost`` is the share
-    of hand-offs without a prefill record in times that were read of all files.
+    ``by_length`` are requests that are ruled out by their length alone and lack such a record,
+    with the same columns. ``apart`` are those that only the sample leaves unpaired; ``lost`` is
+    the share of hand-offs without a prefill record in times that were read of all files.
     """
 
     requests: pl.DataFrame
     rows: pl.DataFrame
+    by_length: pl.DataFrame
     apart: pl.DataFrame
     lost: float | None
 
@@ -68,19 +73,20 @@ def whole_number(weight: float) -> int:
 def judged(survey: Survey, stock: Stock) -> Judged:
     """Return the undecided requests of the sample and what they stand for."""
     requests = survey.analysis.requests
-    rows = requests.filter(pl.col("tier").is_in(whatif.UNDECIDED)).sort("handoff")
-    rows = ensure(rows, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
+    rows = ensure(requests, ["prefill_prompt_tokens", "decode_prompt_tokens", "transferred_pages"])
+    undecided = pl.col("tier").is_in(whatif.UNDECIDED)
+    rows = rows.filter(undecided | (ruled_by(BY_LENGTH) & _LACKS_A_SIDE)).sort("handoff")
     rows = rows.join(_behind(survey), on="handoff", how="left", maintain_order="left")
     rows = rows.with_columns(pl.col("weight").fill_null(1.0))
     rows = rows.with_columns(lacking=_lacking(survey, stock)).with_columns(
         lost_side=pl.when(~_BARE).then("lacking"), bare_side=pl.when(_BARE).then("lacking")
     )
-    only_sample = rows.select(
-        _sampled(survey, stock) & ~_known_lost(survey) & _LACKS_A_SIDE
-    ).to_series()
-    paired = _would_be_settled(rows, survey) & only_sample
+    only_sample = _sampled(survey, stock) & ~_known_lost(survey) & _LACKS_A_SIDE
+    by_length = rows.filter(~undecided & pl.col("lost_side").is_not_null() & ~only_sample)
+    rows = rows.filter(undecided)
+    paired = _would_be_settled(rows, survey) & rows.select(only_sample).to_series()
     apart, kept = rows.filter(paired), rows.filter(~paired)
-    return Judged(requests, kept, apart, _lost(requests, survey))
+    return Judged(requests, kept, by_length, apart, _lost(requests, survey))
 
 
 def _behind(survey: Survey) -> pl.DataFrame:
@@ -113,7 +119,7 @@ def _known_lost(survey: Survey) -> pl.Expr:
     return prefill | (whatif.NO_DECODE & ~whatif.NO_PREFILL & _within(early))
 
 
-def _within(spans: list[tuple[int, int]]) -> pl.Expr:
+def _within(spans: list[Span]) -> pl.Expr:
     inside = [_AT.is_between(start, end) for start, end in spans]
     return pl.any_horizontal(inside or [pl.lit(value=False)]).fill_null(value=False)
 
@@ -135,12 +141,14 @@ Of what engines alone name the sentence says no more than that.
 
 
 def _lacking(survey: Survey, stock: Stock) -> pl.Expr:
-    """The side of which a row has no count though files with that side's cover its time.
+    """The side of which a row has no count though files have that side's of its day.
 
     ``engine`` stands for both.
     """
-    prefill = _covered(survey, stock, "prefill", partly=False)
-    decode = _covered(survey, stock, "decode", partly=False)
+    prefill, decode = (
+        _within([_days(span) for span in _spans(survey, stock, side, partly=False)])
+        for side in ("prefill", "decode")
+    )
     return pl.coalesce(
         pl.when(lacks & covered).then(pl.lit(side))
         for side, lacks, covered in (
@@ -155,12 +163,16 @@ def _sampled(survey: Survey, stock: Stock) -> pl.Expr:
     """Say where a side that a row lacks may be in a file that was read in part."""
     lacking = {"prefill": whatif.NO_PREFILL, "decode": whatif.NO_DECODE}
     return pl.any_horizontal(
-        lacks & _covered(survey, stock, side, partly=True) for side, lacks in lacking.items()
+        lacks & _within(_spans(survey, stock, side, partly=True)) for side, lacks in lacking.items()
     )
 
 
-def _covered(survey: Survey, stock: Stock, side: str, *, partly: bool) -> pl.Expr:
-    """Say whether a file with a side's counts covers a row's time; ``partly``: a sampled one."""
+def _days(span: Span) -> Span:
+    return span[0] // DAY * DAY, (span[1] // DAY + 1) * DAY - 1
+
+
+def _spans(survey: Survey, stock: Stock, side: str, *, partly: bool) -> list[Span]:
+    """Return the times of files that have a side's counts; ``partly``: of sampled ones."""
     spans = {
         stock.spans[seen.source.number]
         for seen in survey.looks
@@ -168,8 +180,7 @@ def _covered(survey: Survey, stock: Stock, side: str, *, partly: bool) -> pl.Exp
         and seen.source.number in stock.spans
         and not (partly and seen.whole)
     }
-    covers = [_AT.is_between(start, end).fill_null(value=False) for start, end in sorted(spans)]
-    return pl.any_horizontal(covers or [pl.lit(value=False)])
+    return sorted(spans)
 
 
 def _would_be_settled(rows: pl.DataFrame, survey: Survey) -> pl.Series:

@@ -84,7 +84,8 @@ def test_a_gateway_is_spoken_of_where_there_is_one(also: str, fleet: Any, tmp_pa
         "1 request of which an engine's log holds a rejection or the like and no side's token count"
     ]
     told += ["1 request of the gateway without a record of either engine"] * (also != "nothing")
-    rest = "though logs with such records cover the time: a node's logs may be missing."
+    rest = "though logs of the same day have such records: "
+    rest += "a node's logs may be missing, or a part of them."
     assert gaps == {f"{what}, {rest}" for what in told}
 
 

@@ -5,6 +5,8 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import forensics
 from forensics.checking.checked import check_logs
 
@@ -55,6 +57,28 @@ def test_a_check_tells_records_that_are_not_there_from_those_that_count_nothing(
     assert found["uncounted_prefill"].startswith(f"{BARE} requests whose record of prefill counts")
     assert set(said(written(tmp_path / "bare", rows(lost=0)))) == {"uncounted_prefill"}
     assert set(said(written(tmp_path / "lost", rows(bare=0)))) == {"unpaired_prefill"}
+
+
+@pytest.mark.parametrize("minutes", [0, 60])
+def test_records_of_prefill_that_are_not_there_are_named_whatever_was_decided(
+    tmp_path: Path, minutes: int
+) -> None:
+    """Within the time of prefill's log and after its end, of requests that their length clears."""
+    lost = 12
+    found = rows(bare=0, lost=lost, tokens=900)
+    for row in found:
+        if minutes and row.get("prefill_prompt_tokens") is None and "request_id" in row:
+            at = datetime.fromisoformat(row["received_at"]) + timedelta(minutes=minutes)
+            row |= {"received_at": at.isoformat()} if _alone(row, found) else {}
+    check = check_logs(written(tmp_path / "logs", found), today=date(2026, 9, 1))
+    gap = next(gap for gap in check.gaps if gap.code == "unpaired_prefill")
+    assert gap.sentence.startswith(f"{lost} requests of decode without a record of prefill,")
+    first = check.advice[0]
+    assert (first.need, first.settles + first.confirms) == ("prefill side", lost)
+
+
+def _alone(row: Row, found: list[Row]) -> bool:
+    return sum(other.get("request_id") == row["request_id"] for other in found) == 1
 
 
 def test_the_bound_says_what_records_of_prefill_that_were_given_do_not_count(
