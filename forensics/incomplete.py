@@ -16,6 +16,7 @@ from forensics.coverage.counters import short
 from forensics.coverage.quiet import edges, quiet
 from forensics.direction import WRITES
 from forensics.skew import GATEWAY
+from forensics.sources.howmany import any_number
 from forensics.sources.otlp import SAMPLED
 from forensics.sources.profiles import unfilled
 from forensics.sources.profiles.shape import OWN
@@ -81,12 +82,15 @@ def _some(number: int, what: str, sentence: str) -> list[str]:
 
 def _unread(analysis: Analysis) -> list[str]:
     """Return what could not be read."""
-    unread = sum(len(f.unread) for f in analysis.files if f.format is not None)
+    begun = [f for f in analysis.files if f.format is not None]
+    part = sum(any(map(any_number, f.unread)) for f in begun)
+    unread = sum(not any_number(one) for f in begun for one in f.unread)
     whole = Counter(u.reason for f in analysis.files if f.format is None for u in f.unread)
     bad = sum(sum(f.bad_values.values()) for f in analysis.files)
     return [
         *([] if analysis.requests.height else ["no record of a request was read"]),
         *_some(unread, "record", "could not be read (unreadable.csv)"),
+        *_some(part, "file", "not read as a whole (unreadable.csv)"),
         *(f"{count(n, 'file')} not read: {reason}" for reason, n in sorted(whole.items())),
         *_some(bad, "value", "without a readable form, taken as missing"),
     ]

@@ -17,7 +17,7 @@ from forensics.attribution.ranks import alike
 from forensics.capacity import server_of
 from forensics.columns import ensure
 from forensics.roles import NAMED_PREFILL
-from forensics.sources.detect import BLANK, EMPTY
+from forensics.sources.howmany import BLANK, EMPTY
 from forensics.sources.notread import PICKLE
 from forensics.sources.reading import FileFacts
 

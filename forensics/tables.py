@@ -194,6 +194,7 @@ def notifications(
     rows = []
     for tenant in (*exposure.recipients, *exposure.sources):
         low = tenant.n_confirmed + tenant.n_probable
+        high = low + tenant.n_possible + tenant.n_not_assessable
         rows.append(
             {
                 "notice_id": notice_id(exposure.case.id, tenant.population, tenant.tenant_id),
@@ -214,7 +215,7 @@ def notifications(
                 "same_tenant": tenant.same_tenant_only,
                 "coverage_pct": covered,
                 "bound_low": low,
-                "bound_high": low + tenant.n_possible + tenant.n_not_assessable,
+                "bound_high": None if exposure.headline.bound.high is None else high,
                 "bound_method": METHOD if exposure.scope.sampling_rate == 1 else OF_A_SAMPLE,
                 "template_id": f"{tenant.population}-{tenant.tier}-1",
                 "revision": exposure.case.revision,

@@ -74,7 +74,7 @@ def test_requests_that_are_only_counted_are_in_the_bound(
     head = case.exposure().headline
     sentence = f"{number} nameless {noun}{'s' * (number > 1)} that no joined request explains"
     assert any(told.startswith(sentence) for told in head.incomplete)
-    assert f"{number} nameless {noun}s that no joined request" in head.bound.sentence
+    assert sentence in head.bound.sentence
     assert (head.bound.low, head.bound.high) == (0, 1 + number)
     codes = {told.code: told.sentence for told in case.exposure().limitations}
     assert codes["counts_unexplained"].endswith(f"By node: prefill-01: {number}.")

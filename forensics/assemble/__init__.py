@@ -60,7 +60,7 @@ def assemble(analysis: Analysis) -> doc.Exposure:
         validated,
         long_canaries(analysis),
     )
-    head = headline(analysis, found_recipients, found_sources, read)
+    head = headline(analysis, found_recipients, found_sources)
     return doc.Exposure(
         tool=doc.Tool("forensics", __version__),
         case=_case(analysis.incident),

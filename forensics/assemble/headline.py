@@ -18,6 +18,7 @@ from forensics.exposure import stamp
 from forensics.incomplete import LINES, UNEXPLAINED, by_length, incomplete, short_of
 from forensics.ongoing import ongoing
 from forensics.schema import AFFECTED_TIERS, TIERS
+from forensics.sources.howmany import any_number, one_at_most
 from forensics.wording import count
 
 TIER_MEANING = {
@@ -33,9 +34,8 @@ def headline(
     analysis: Analysis,
     found_recipients: list[doc.Tenant],
     found_sources: list[doc.Tenant],
-    read: list[doc.FormatCount],
 ) -> doc.Headline:
-    """Return the first screen of an analysis with these populations and counts per format."""
+    """Return the first screen of an analysis with these populations."""
     rows, mechanism = analysis.requests, analysis.incident.trigger.mechanism
     got = received(rows, mechanism)
     counts, among = counts_of(rows), counts_of(got)
@@ -65,10 +65,11 @@ def headline(
         ongoing=ongoing(analysis),
         bound=arithmetic(
             among,
-            _unseen(analysis, read),
+            _unseen(analysis),
             analysis.incident.logs.sampling_rate,
             by_length(analysis),
             counted_twice,
+            sum(any(map(any_number, file.unread)) for file in analysis.files),
         ),
         incomplete=lacking,
         further_bounds=further(analysis, among, complete=not lacking),
@@ -90,20 +91,22 @@ def counts_of(rows: pl.DataFrame) -> dict[str, int]:
     return {str(tier): int(n) for tier, n in rows.select("tier").group_by("tier").len().iter_rows()}
 
 
-def _unseen(analysis: Analysis, read: list[doc.FormatCount]) -> dict[str, int]:
+def _unseen(analysis: Analysis) -> dict[str, int]:
     """Return records that could each be one more affected response, by their kind."""
-    lines = {f"{line}s {UNEXPLAINED}": analysis.traces.left(kind) for kind, line in LINES.items()}
+    lines = {f"{line}(s) {UNEXPLAINED}": analysis.traces.left(kind) for kind, line in LINES.items()}
     return {
-        "unreadable records": sum(sum(item.unreadable.values()) for item in read),
-        "prompts that numbered ids prove and no log holds": int(
+        "unreadable record(s)": sum(
+            one_at_most(one) for file in analysis.files for one in file.unread
+        ),
+        "prompt(s) that numbered ids prove and no log holds": int(
             analysis.coverage.nodes["skipped"].sum()
         ),
-        "requests below the limit that logs of engines lack": short_of(analysis),
+        "request(s) below the limit that logs of engines lack": short_of(analysis),
         COUNTED: short(analysis.counted),
-        "gateway records that pair with no engine record": analysis.hidden,
-        "prefill records that a gateway's may stand for": analysis.stood_for,
-        "canary hits in requests that no log holds": analysis.markers.unlogged,
-        "attested answers of requests that no log holds": sum(
+        "gateway record(s) without a pair among engine records": analysis.hidden,
+        "prefill record(s) that a gateway's may stand for": analysis.stood_for,
+        "canary hit(s) in requests that no log holds": analysis.markers.unlogged,
+        "attested answer(s) of requests that no log holds": sum(
             row.verdict == "foreign" for row in analysis.attested.unmatched
         ),
         **lines,
@@ -116,7 +119,7 @@ def sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
     named = sum(1 for t in told if t.tenant_id is not None)
     nameless = any(t.tenant_id is None for t in told)
     if not affected:
-        return f"No affected response was found among {count(total, 'request')}."
+        return _none(counts.get("not_assessable", 0), total)
     parts = [f"{counts[tier]:,} {tier}" for tier in AFFECTED_TIERS if counts.get(tier)]
     to = f"to {count(named, 'tenant')}"
     if nameless:
@@ -124,6 +127,14 @@ def sentence(counts: dict[str, int], told: list[doc.Tenant], total: int) -> str:
         to = to if named else "to requests without a tenant"
     found, among = count(affected, "affected response"), count(total, "request")
     return f"{found} ({', '.join(parts)}) {to}, among {among}."
+
+
+def _none(unknown: int, total: int) -> str:
+    """Say that none was found, and of how many requests that says nothing."""
+    if total and unknown == total:
+        return f"None of {count(total, 'request')} could be judged."
+    judged = f", {unknown:,} of which could not be judged" if unknown else ""
+    return f"No affected response was found among {count(total, 'request')}{judged}."
 
 
 def _listed_twice(counted: Twice) -> str:

@@ -19,10 +19,13 @@ class TierCount(Struct, frozen=True):
 
 
 class Bound(Struct, frozen=True):
-    """How many affected responses there can be, and what is assumed for it."""
+    """How many affected responses there can be, and what is assumed for it.
+
+    ``high`` is null where what was not read may hold any number of them; ``sentence`` says why.
+    """
 
     low: int
-    high: int
+    high: int | None
     method: str
     sentence: str
 

@@ -88,7 +88,7 @@ def _fact(report: Finished, tenant: Tenant, pseudonym: Named) -> dict[str, objec
         "last_at": _hour(tenant.last_at, up=True) if source else tenant.last_at,
         "coverage_pct": float(stated["coverage_pct"]) if stated["coverage_pct"] else None,
         "bound_low": int(stated["bound_low"]),
-        "bound_high": int(stated["bound_high"]),
+        "bound_high": _number(stated["bound_high"]),
         "bound_method": stated["bound_method"],
         "total": _affected(tenant) + tenant.n_not_assessable if not source else tenant.requests,
         "notice_id": known,

@@ -130,8 +130,7 @@ def _page(found: Mapping[str, Any]) -> str:
     lines.append(f"Customers whose data could have been in a response: {found['sources']}.")
     if found["bound"] is not None:
         low, high = found["bound"]["low"], found["bound"]["high"]
-        number = f"{low:,}" if low == high else f"between {low:,} and {high:,}"
-        lines.append(f"Affected responses: {number} (arithmetic bound).")
+        lines.append(f"Affected responses: {_span(low, high)} (arithmetic bound).")
     lines.append(
         "Recipients and sources are two lists; a customer can be in both, and they are never "
         "added up."
@@ -143,6 +142,12 @@ def _page(found: Mapping[str, Any]) -> str:
             "could point to a few customers."
         )
     return "\n".join(lines) + "\n"
+
+
+def _span(low: int, high: int | None) -> str:
+    if high is None:
+        return f"at least {low:,}; what could not be read leaves no highest number"
+    return f"{low:,}" if low == high else f"between {low:,} and {high:,}"
 
 
 def _text(value: int | str | None) -> str:

@@ -24,6 +24,8 @@ class Setting:
     unreadable: int
     nameless: int
     """Requests of the recipients' list that name no tenant."""
+    others_unseen: bool
+    """Nobody is listed as a source but tenants of their own responses."""
 
     @classmethod
     def of(cls, exposure: Exposure) -> Setting:
@@ -34,6 +36,7 @@ class Setting:
             len(exposure.headline.incomplete),
             sum(sum(counted.unreadable.values()) for counted in exposure.read),
             sum(row.requests for row in exposure.recipients if row.tenant_id is None),
+            bool(exposure.sources) and all(row.same_tenant_only for row in exposure.sources),
         )
 
 
@@ -70,7 +73,7 @@ class Variant:
 def variant(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Variant:
     """Return the wording of a notice."""
     population = fact["population"]
-    parties = _parties(fact, said)
+    parties = _parties(fact, setting, said)
     unknown = said.several("unknown", population)
     if population == "source" and fact["listed"] < fact["total"]:
         part = "part_list" if setting.mechanism == "read" else "part_list_write"
@@ -127,13 +130,14 @@ def _shown(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
-def _parties(fact: Mapping[str, Any], said: Wording) -> dict[str, str]:
+def _parties(fact: Mapping[str, Any], setting: Setting, said: Wording) -> dict[str, str]:
     """Return whose data and to whom: of sources, to recipients, whatever the mechanism."""
     party = said.party
     if fact["population"] == "source" and fact["same_tenant_only"]:
         return {"giver": party["own_earlier"], "receiver": party["own"]}
     if fact["population"] != "source":
-        return {"giver": party["others"], "receiver": party["own"]}
+        others = "others_unseen" if setting.others_unseen else "others"
+        return {"giver": party[others], "receiver": party["own"]}
     others = party["both"] if fact["to_own"] else party["others"]
     return {"giver": party["own"], "receiver": others}
 
@@ -171,11 +175,19 @@ def _not_listed(setting: Setting, said: Wording) -> Iterator[str]:
     yield words["seen"]
 
 
+def _form(fact: Mapping[str, Any], setting: Setting) -> str:
+    """Return which sentence says how many: by two numbers, one, or one without an upper one."""
+    if fact["bound_high"] is None:
+        return "open"
+    if fact["bound_low"] != fact["bound_high"]:
+        return "between"
+    return "exact" if exact(fact, setting) else "equal"
+
+
 def _bounds(fact: Mapping[str, Any], setting: Setting, said: Wording) -> Iterator[str]:
     words = said.bounds
     if fact["bound_low"] is not None:
-        same = fact["bound_low"] == fact["bound_high"]
-        yield words["exact" if exact(fact, setting) else "equal" if same else "between"]
+        yield words[_form(fact, setting)]
         yield words["no_coverage"] if fact["coverage_pct"] is None else words["coverage"]
     if setting.gaps:
         yield words["gaps"]

@@ -36,7 +36,8 @@ class Numbers(Struct, frozen=True):
     """Requests without a tenant."""
     low: int
     """Fewest affected responses."""
-    high: int
+    high: int | None
+    """Most; None where nobody can say."""
 
 
 def shown(numbers: Numbers, revision: int, before: Published, k: int = K) -> Summary:
@@ -105,5 +106,6 @@ def _moved_since(then: Summary, numbers: Numbers, k: int) -> bool:
 
 
 def _bound_still(numbers: Numbers, before: Published, k: int) -> bool:
-    low = _near(numbers.low, before.of("low"), k)
-    return not low and not _near(numbers.high, before.of("high"), k)
+    if _near(numbers.low, before.of("low"), k):
+        return False
+    return numbers.high is None or not _near(numbers.high, before.of("high"), k)

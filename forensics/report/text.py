@@ -33,8 +33,10 @@ def number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-def span(low: int, high: int) -> str:
-    """Return two counts as a range, or as one number where they are the same."""
+def span(low: int, high: int | None) -> str:
+    """Return two counts as a range, or as one number where they are the same or one is all."""
+    if high is None:
+        return f"at least {number(low)}"
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 

@@ -10,6 +10,7 @@ from forensics.sources import plain, printed
 from forensics.sources.archives.listing import kind as is_archive
 from forensics.sources.blocks import Block, Opened
 from forensics.sources.blocksource import OneBlock
+from forensics.sources.howmany import BLANK, EMPTY, RESULT, binary
 from forensics.sources.notread import ANSWER, PICKLE
 from forensics.sources.registry import PARQUET, Format, by_name, header, known
 from forensics.sources.shape import shape
@@ -22,7 +23,6 @@ from forensics.sources.wrappers.stack import Stack
 _HEAD_LINES = 200
 _NOR_OWN = "no known format, and no profile's: all that is in told_by must be in its records"
 
-EMPTY, BLANK = "empty file", "no record: only blank lines"
 """Why there is nothing in a file that could be lost."""
 
 
@@ -141,7 +141,7 @@ def tell(stack: Stack, incident: Incident, head: bytes | None = None) -> Detecte
     """Return what the lines behind the wrappers are: those of ``head``, or all."""
     head = stack.source.head() if head is None else head
     if plain.is_result(header(head), incident):
-        return Detected(stack, None, plain.RESULT)
+        return Detected(stack, None, RESULT)
     a_list = in_a_list(head)
     # Most files say it at once; some begin with pages of what other programs printed.
     first = head.split(b"\n", 1)[0]
@@ -159,7 +159,7 @@ def tell(stack: Stack, incident: Incident, head: bytes | None = None) -> Detecte
     if not head.strip():
         return Detected(stack, None, BLANK)
     if b"\0" in head:
-        return Detected(stack, None, "binary file of no known format")
+        return Detected(stack, None, binary(head))
     reason = _NOR_OWN if incident.logs.profiles else "no known format"
     reason = ANSWER.reason if ANSWER.tells(head) else reason
     return Detected(stack, None, reason, shape(head))

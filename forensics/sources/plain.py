@@ -48,7 +48,6 @@ def told_by(columns: set[str]) -> bool:
 
 _VERDICTS = ({"tier", "reasons"}, {"affected", "delivered"})
 """Columns of a report's tables, and of the truth of a synthetic incident."""
-RESULT = "table of verdicts, not a log: what was found is no evidence of itself"
 
 
 def is_result(columns: Iterable[str], incident: Incident) -> bool:

@@ -15,6 +15,7 @@ from forensics.sources.arrowcolumns import as_series
 from forensics.sources.blocks import Source
 from forensics.sources.context import Context
 from forensics.sources.csvcolumns import agreed
+from forensics.sources.howmany import RESULT
 from forensics.sources.parsed import Parsed, Unread
 from forensics.sources.records import Raw
 
@@ -29,7 +30,7 @@ def read_parquet(opened: Source, context: Context) -> Iterator[Parsed]:
     first = 1
     data = opened.whole()
     if plain.is_result(_names(data), context.incident):
-        yield Parsed(read=1, unread=[Unread(None, None, plain.RESULT)])
+        yield Parsed(read=1, unread=[Unread(None, None, RESULT)])
         return
     for columns, height in _batches(data, wanted):
         if columns is None:

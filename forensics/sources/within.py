@@ -75,13 +75,24 @@ def begun(line: bytes) -> int:
 
     One that stands as a value within another is none.
     """
+    if line.lstrip().startswith(b"["):
+        return listed(line)
     first = _FIRST.match(line)
     if first is None or line.count(first[0]) == 1:
         return 1
     return 1 + len(re.findall(rb"[^:,\[\s]\s*" + re.escape(first[0]), line))
 
 
+def listed(text: bytes) -> int:
+    """Return how many records a stretch of a list may hold: rather too many than too few.
+
+    Each object that begins the stretch, or stands behind a bracket or a comma, may be one.
+    """
+    return max(1, len(_LISTED.findall(text)))
+
+
 _FIRST = re.compile(rb'\{\s*"[^"\\\n]{1,80}"')
+_LISTED = re.compile(rb'(?:[,\[\]}]|\A)\s*\{\s*["}]')
 
 
 def _end(text: str, at: int) -> int | None:

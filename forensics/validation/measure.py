@@ -92,6 +92,8 @@ def _covers(document: Exposure, true: int) -> bool:
     """Say whether the bound that leads for these logs holds the true number."""
     head = document.headline
     sampled = [bound for bound in head.further_bounds if bound.method == "binomial inversion"]
+    if head.bound.high is None:
+        return head.bound.low <= true
     high = max([head.bound.high, *(bound.high for bound in sampled)])
     return head.bound.low <= true <= high
 

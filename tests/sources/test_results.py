@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import forensics
-from forensics.sources.plain import RESULT
+from forensics.sources.howmany import RESULT
 
 REQUEST = {
     "request_id": "a", "hop": "gateway", "received_at": "2026-03-02T09:00:00Z", "prompt_tokens": 9,

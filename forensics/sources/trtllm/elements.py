@@ -16,7 +16,7 @@ from forensics.sources.blocks import LONGEST_LINE, TOO_LONG, Block, Source
 from forensics.sources.documents import fault
 from forensics.sources.jsonlines import split_lines
 from forensics.sources.parsed import Unread
-from forensics.sources.wrappers.objects import OPEN, one_by_one
+from forensics.sources.wrappers.objects import BETWEEN, OPEN, one_by_one
 
 _FAULTS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 _AROUND = (b"", b"[", b"]")
@@ -148,7 +148,7 @@ def _of_line(text: bytes, at: tuple[int, int | None]) -> Iterator[Element]:
     found = _split(text)
     if found is None:
         among = text.startswith(b"[")
-        found = list(one_by_one(text[1:], between=",")) if among else [text]
+        found = list(one_by_one(text[1:], between=BETWEEN)) if among else [text]
     for raw in found:
         reason = fault(raw)
         yield Element(b"" if reason else raw, *at, reason)

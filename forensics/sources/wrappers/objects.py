@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from forensics.sources.documents import fault
 from forensics.sources.isjson import is_json
+from forensics.sources.within import listed
 from forensics.sources.wrappers.everything import LARGEST, Everything
 from forensics.sources.wrappers.inner import Inner, Inners
 
@@ -24,6 +25,8 @@ _SCAN = json.JSONDecoder().raw_decode
 OPEN = b"{"
 """Stands for what is missing of a list that is not there to its end: an object cut short."""
 _BLANK = re.compile(r"\s*")
+BETWEEN = re.compile(r"\s*(?:,|\]\s*\[)?\s*")
+"""What stands between objects of a list, or of lists back to back."""
 _NEXT = re.compile(r"\n[ \t]*\{")
 
 
@@ -40,7 +43,7 @@ def back_to_back(head: bytes) -> bool:
     text = line.decode("utf-8", "replace").strip()
     at = count = 0
     while text.startswith("{", at) and (end := _end(text, at)) is not None:
-        at, count = _skipped(text, end, ""), count + 1
+        at, count = _skipped(text, end, _BLANK), count + 1
     # Of a file that is one line, the beginning may be all that is seen.
     return count > 1 if at == len(text) else count > 0 and not newline and text[at] == "{"
 
@@ -84,12 +87,17 @@ def entries(data: bytes) -> Iterator[bytes]:
         yield from found
     elif _listed(lines[0]) is not None:
         for line in filter(bytes.strip, lines):
-            yield from _listed(line) or [line.strip()]
+            yield from _listed(line) or _broken(line.strip())
     else:
         last = b""
-        for last in one_by_one(data.lstrip()[1:], between=","):
-            yield last
+        for last in one_by_one(data.lstrip()[1:], between=BETWEEN):
+            yield from [last] if is_json(last) else _broken(last)
         yield from missing(data, last)
+
+
+def _broken(text: bytes) -> list[bytes]:
+    """Return a stretch that cannot be taken apart, and an object cut short for each other in it."""
+    return [text] + [OPEN] * (listed(text) - 1)
 
 
 def missing(data: bytes, last: bytes) -> list[bytes]:
@@ -104,7 +112,9 @@ def _listed(data: bytes) -> list[bytes] | None:
         return None
 
 
-def one_by_one(data: bytes, between: str = "", begins: re.Pattern[str] = _NEXT) -> Iterator[bytes]:
+def one_by_one(
+    data: bytes, between: re.Pattern[str] = _BLANK, begins: re.Pattern[str] = _NEXT
+) -> Iterator[bytes]:
     """Yield each object; after a damaged one, go on at the next line that begins with one."""
     text, at = data.decode("utf-8", "surrogateescape"), 0
     while (at := _skipped(text, at, between)) < len(text):
@@ -118,12 +128,9 @@ def one_by_one(data: bytes, between: str = "", begins: re.Pattern[str] = _NEXT) 
         at = end
 
 
-def _skipped(text: str, at: int, between: str) -> int:
-    match = _BLANK.match(text, at)
-    at = match.end() if match else at
-    if between and text.startswith(between, at):
-        return _skipped(text, at + len(between), "")
-    return at
+def _skipped(text: str, at: int, between: re.Pattern[str]) -> int:
+    match = between.match(text, at)
+    return match.end() if match else at
 
 
 def _end(text: str, at: int) -> int | None:
