@@ -158,7 +158,12 @@ def _analysed(reading: Reading, incident: Incident, rest: Rest | None, folder: P
     worked = activity.hourly(reading.activity, clocks)
     lines = None if reading.sampled else Lines(worked, capacities.epochs)
     found_holes = holes.find(
-        _once(folded), logged.read(holes.READ), folded.within, lines, _partial(reading.files)
+        _once(folded),
+        logged.read(holes.READ),
+        folded.within,
+        lines,
+        _partial(reading.files),
+        anywhere=capacities.anywhere(incident.trigger.threshold_tokens),
     )
     timed = skew.widen(folded.frame, records.when(wanted=far.height).read(skew.READ), clock_pairs)
     timed = hopclocks.attach(timed, folded.unsure, clock_pairs)

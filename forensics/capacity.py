@@ -9,6 +9,7 @@ readings differ, the limit is a span, and nobody is cleared within it.
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,8 @@ __all__ = ["BEGINNING", "END", "Capacity", "build", "server_of"]
 
 
 _TOLD: dict[str, pl.DataType] = {"node": pl.String(), "at": pl.Int64()}
+GLOB = r"[*?\[]"
+"""What a declared name of several nodes has in it."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,12 @@ class Capacity:
         stated = {node for node, name in self.stated if name in _FILLED_TOGETHER}
         logged = _told(self.epochs) - self.stated
         return frozenset(stated - {node for node, name in logged if name in _FILLED_TOGETHER})
+
+    def anywhere(self, threshold: int | None) -> bool:
+        """Say whether a limit is stated of servers of prefill that no log is of as well."""
+        of_prefill = pl.col("role").is_null() | (pl.col("role") == "prefill")
+        many = pl.col("node").str.contains(GLOB) & pl.col("limit_low").is_not_null()
+        return threshold is not None or bool(self.epochs.filter(of_prefill & many).height)
 
 
 def build(
@@ -128,7 +137,7 @@ def _declare(logged: pl.DataFrame, incident: Incident) -> tuple[pl.DataFrame, li
 
 def _for_others(declared: DeclaredCapacity) -> bool:
     """Say whether a declaration gives a limit to nodes too of which no log tells a pool."""
-    return _limited(declared) and any(sign in declared.node for sign in "*?[")
+    return _limited(declared) and re.search(GLOB, declared.node) is not None
 
 
 def _limited(declared: DeclaredCapacity) -> bool:

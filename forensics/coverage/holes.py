@@ -1,14 +1,18 @@
 """Requests that other hops prove and of which the logs of a hop hold no record.
 
 The rule of who is cleared by a prompt's length alone: **below the limit is no answer where the logs
-of an engine's hop hold requests and count pages, and hold no record of this one**. A transfer that
-ended early is short at any length, and the record would have shown it. It makes no difference how
-much of its hop the logs hold, whose server it was, and what other requests show: none of that may
-vanish with a record, and clear somebody by it.
+of an engine's hop hold requests and none of this one, and the record would have shown**
 
-A hop whose logs count no pages would have shown no short transfer; one that holds no request has no
-log, or its engines log troubles alone. Then lengths and statuses are all there is, and length
-clears, unless the record was lost.
+* how many pages came, as the hop's others count them: a transfer that ended early is short at any
+  length;
+* or which limit there was: prefill's record tells the server. Where nobody else names it, it may
+  be one of which no log was given, and what is known of the others says nothing of its pool. What
+  the incident states of every server, seen or not, holds of that one too.
+
+It makes no difference how much of its hop the logs hold, and what other requests show: none of that
+may vanish with a record, and clear somebody by it. A hop that holds no request has no log, or its
+engines log troubles alone. Then lengths and statuses are all there is, and length clears, unless
+the record was lost.
 
 A record was *lost*, and length clears nobody either, where
 
@@ -19,8 +23,7 @@ A record was *lost*, and length clears nobody either, where
   server: it counts as if the logs held as much as at their best, so that who takes more away from
   them cannot make them look less whole;
 * or one of the hop's servers was silent for an hour or more, or wrote nothing at all though it was
-  started; or it is of one of two hand-offs under one
-  number, of which the hop logged the other.
+  started; or it is of one of two hand-offs under one number, of which the hop logged the other.
 
 Of the others nothing tells whether they were lost: one server's logs of four were given, or some
 requests only are logged, or they are spans, of which no more than some are kept.
@@ -64,7 +67,7 @@ LACKS: dict[str, pl.DataType] = {
     "node": pl.String(),
 }
 
-_UNTOLD: dict[str, pl.DataType] = {**LACKS, "logged": pl.Boolean()}
+_UNTOLD: dict[str, pl.DataType] = {**LACKS, "needed": pl.Boolean()}
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class Holes:
     """Requests in holes, one row per request and hop that lacks a record, and shares kept.
 
     ``lacking``: handoff, hop, time and hour (µs), and the node where that is told. ``untold``:
-    the same where nothing tells that a record was lost, and whether its hop ``logged`` pages.
+    the same where nothing tells that a record was lost, and whether it is ``needed`` by the rule.
     ``shares``: hop, the share of the neighbours' requests that the hop's logs hold in one of their
     fuller hours (:data:`FULLER`), whether they hold so many that any which they lack was lost
     (``kept``), and from which hour to which they reach. ``unanswered``: keys of requests that
@@ -87,8 +90,8 @@ class Holes:
     @property
     def unheld(self) -> pl.Series:
         """Keys of the requests that their length does not clear, by the rule above."""
-        logged = self.untold.filter("logged")["handoff"]
-        return pl.concat([self.lacking["handoff"], logged]).unique()
+        needed = self.untold.filter("needed")["handoff"]
+        return pl.concat([self.lacking["handoff"], needed]).unique()
 
     @property
     def lost(self) -> pl.DataFrame:
@@ -124,6 +127,8 @@ def find(
     within: pl.Series,
     lines: Lines | None,
     partial: list[int],
+    *,
+    anywhere: bool,
 ) -> Holes:
     """Return the requests that a hop's logs should hold and do not.
 
@@ -134,6 +139,7 @@ def find(
             :func:`forensics.joins.within`: whether it lacks them is not known.
         lines: what else shows that a server was there; None where only parts of logs were read.
         partial: numbers of files that hold some requests by their nature: no loss shows there.
+        anywhere: whether the limit is known of whatever server of prefill there may be.
     """
     observed = ensure(observed, READ).select(*_KEPT, served=~_TROUBLE)
     rows = _seen(requests, observed)
@@ -166,8 +172,9 @@ def find(
             hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
             unanswered = lost["handoff"] if hop == "gateway" else unanswered
         hole &= ~_elsewhere(lost["node"], observed, lines, hop)
-        logged = pl.lit(logs and _counts_pages(requests, rows, hop))
-        untold.append(lost.filter(~hole).with_columns(logged=logged).select(*_UNTOLD))
+        unlimited = ~pl.col("named") & (hop == "prefill" and not anywhere)
+        needed = (unlimited | _counts_pages(requests, rows, hop)) & logs
+        untold.append(lost.filter(~hole).with_columns(needed=needed).select(*_UNTOLD))
         found.append(lost.filter(hole).select(*LACKS))
     schema = {"hop": pl.String, "share": pl.Float64, "kept": pl.Boolean}
     schema |= {"first_hour": pl.Int64, "last_hour": pl.Int64}
