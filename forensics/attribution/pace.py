@@ -1,7 +1,8 @@
 """When a request began to generate: no log says it, the end and the pace do.
 
 Pages grow by one as tokens come. The last token comes as the pages are given back, so the
-moments are counted from there, at the pace that long answers of the same rank show.
+moments are counted from there, at the pace that long answers of the same rank show. How far
+their own paces lie apart, that of any answer may lie from it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Pace:
         spent = holds.released - holds.reserved - np.maximum(holds.prefill, 0)
         self._earliest = holds.reserved + np.maximum(holds.prefill, 0)
         self._latest = holds.released
-        pace, lead = _fitted(steps, spent, holds.prompt)
+        pace, lead, self._apart = _fitted(steps, spent, holds.prompt)
+        self._steps = np.where(np.isnan(pace), 0, steps)
         self.first = np.where(
             np.isnan(pace), self._earliest + lead, self._latest - np.nan_to_num(pace) * steps
         )
@@ -42,33 +44,38 @@ class Pace:
             later: when they were given back, in this sample.
         """
         moved = self.first + (2 * random.random(len(self.first)) - 1) * self.doubt
+        moved -= self._steps * random.choice(self._apart, len(self._steps))
         moved += later - self._latest
         kept: Ints = np.clip(moved, earlier, later).astype(np.int64)
         return kept
 
 
-def _fitted(steps: Ints, spent: Ints, prompt: Ints) -> tuple[Floats, float]:
-    """Return the time of one token for each hold, not a number where unknown; and the lead."""
+def _fitted(steps: Ints, spent: Ints, prompt: Ints) -> tuple[Floats, float, Floats]:
+    """Return the time of one token for each hold, not a number where unknown; and the lead.
+
+    Also by how much that of each long answer was longer than that of the others like it.
+    """
     bucket = np.log2(np.maximum(prompt, 1)).astype(np.int64)
     long = (steps >= _LONG) & (spent > 0)
     pace = np.full(len(steps), np.nan)
     if long.sum() < _ENOUGH:
-        return pace, 0.0
+        return pace, 0.0, np.zeros(1)
     usual = _middle(spent[long] / steps[long])
     lead = max(0.0, _middle(spent[long] - usual * steps[long]))
     short = (steps > 0) & (steps < _LONG) & (spent > 0)
     if short.sum() >= _ENOUGH:
         lead = max(0.0, _middle(spent[short] - usual * steps[short]))
+    own = (spent[long] - lead) / steps[long]
+    apart = own - _middle(own)
     for size in np.unique(bucket):
         here = bucket == size
-        told = here & long
-        known = told.sum() >= _ENOUGH
-        pace[here] = (
-            _middle((spent[told] - lead) / steps[told])
-            if known
-            else _own(steps[here], spent[here], lead, usual)
-        )
-    return pace, lead
+        told = own[here[long]]
+        if len(told) >= _ENOUGH:
+            pace[here] = _middle(told)
+            apart[here[long]] = told - _middle(told)
+        else:
+            pace[here] = _own(steps[here], spent[here], lead, usual)
+    return pace, lead, apart
 
 
 def _own(steps: Ints, spent: Ints, lead: float, usual: float) -> Floats:
