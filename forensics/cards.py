@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from forensics.exposure import Exposure
+from forensics.wording import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,15 +116,13 @@ def lines(exposure: Exposure) -> list[tuple[str, str]]:
     from forensics.report.theme import populations  # reads the texts of a report
 
     head, who = exposure.headline, populations(exposure.scope.mechanism)
+    nameless = count(head.recipients_unknown_tenant, "response")
     tiers = ", ".join(f"{t.requests:,} {t.tier.replace('_', ' ')}" for t in head.tiers)
     found = [
         ("case", f"{exposure.case.id} {exposure.case.title}".strip()),
         ("found", head.sentence),
         ("requests", tiers),
-        (
-            "recipients",
-            f"{head.recipients:,} tenants; {head.recipients_unknown_tenant:,} responses name none",
-        ),
+        ("recipients", f"{count(head.recipients, 'tenant')}; {nameless} without a tenant"),
         (
             "sources",
             f"{head.sources:,} {who['sources']}",

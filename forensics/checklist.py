@@ -86,7 +86,7 @@ def _rejection(requests: pl.DataFrame, nameless: int) -> Check:
         "with its original error",
         result,  # type: ignore[arg-type]
         f"{rejected.height:,} rejections logged, {served:,} of them served; "
-        f"{placeholder:,} responses delivered after a placeholder prefill{lines}",
+        f"{count(placeholder, 'response(s) delivered after a placeholder prefill')}{lines}",
     )
 
 

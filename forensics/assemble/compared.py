@@ -11,6 +11,7 @@ from forensics import tables
 from forensics.analysis import Analysis
 from forensics.exposure import stamp
 from forensics.incident import micros
+from forensics.wording import count
 
 
 def compared(analysis: Analysis) -> list[doc.Compared]:
@@ -51,7 +52,7 @@ def _counts(analysis: Analysis) -> Iterator[doc.Compared]:
         found = f"{sure.height:,} confirmed or probable, {affected.height - sure.height:,} possible"
         yield doc.Compared("responses", f"{said.responses:,}", found, "")
     if said.tenants is not None:
-        found = f"{sure['tenant_id'].drop_nulls().n_unique():,} recipients by name"
+        found = count(sure["tenant_id"].drop_nulls().n_unique(), "recipient(s) by name")
         yield doc.Compared("tenants", f"{said.tenants:,}", found, "confirmed or probable")
     times = sure["received_at"].drop_nulls()
     for name, at, value in (("first", said.first, times.min()), ("last", said.last, times.max())):

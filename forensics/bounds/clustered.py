@@ -6,6 +6,7 @@ import polars as pl
 
 from forensics.bounds.statistical import effective, share
 from forensics.exposure import ShareBound
+from forensics.wording import count
 
 
 def clustered(hits: pl.DataFrame) -> list[ShareBound]:
@@ -27,8 +28,8 @@ def clustered(hits: pl.DataFrame) -> list[ShareBound]:
     worth = effective(requests, all_, alike)
     low, high = float(limits.low or 0.0), float(limits.high or 1.0)
     said = (
-        f"{found:,} of {all_:,} tenants have a confirmed or probable response: between {low:.1%} "
-        f"and {high:.1%} of tenants like these ({limits.level:.0%}, {limits.sided}, "
+        f"{found:,} of {count(all_, 'tenant')} with a confirmed or probable response: between "
+        f"{low:.1%} and {high:.1%} of tenants like these ({limits.level:.0%}, {limits.sided}, "
         f"{limits.method}), if tenants are independent of each other. Requests of one tenant are "
         f"not: their correlation is {alike:.3f}, and {requests:,} requests tell as much as about "
         f"{worth:,.0f} independent ones (Kish)."

@@ -85,8 +85,8 @@ def _summary(made: Ingested, out: Path) -> None:
     )
     ignored, unread = sum(made.ignored.values()), sum(made.unreadable.values())
     say(
-        f"{count(made.read, 'record')} read: {made.kept:,} kept, {ignored:,} ignored, "
-        f"{unread:,} unreadable",
+        f"{count(made.read, 'record')} read: {made.kept:,} stored, {ignored:,} ignored, "
+        f"{unread:,} unreadable; a report tells duplicates and probes apart from what is stored",
         err=True,
     )
     for reason, number in made.unreadable.items():

@@ -32,6 +32,7 @@ from forensics.report import (
 )
 from forensics.report.parts import numbered
 from forensics.timing.factor import FACTOR
+from forensics.wording import noun
 
 TOP_RECIPIENTS: Final = 5
 
@@ -155,6 +156,7 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     env.globals["span"] = text.span
+    env.globals["noun"] = noun
     env.globals["factor"] = f"{FACTOR:g}"
     env.filters |= {"utc": text.utc, "setting": text.setting, "event": text.event}
     env.filters["tier"] = theme.tier

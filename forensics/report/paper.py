@@ -16,6 +16,7 @@ from forensics.report import casetables, tables, text, theme
 from forensics.report.cells import RIGHT, written
 from forensics.report.parts import Numbered, numbered
 from forensics.report.spec import SHOWN, Table
+from forensics.wording import count
 
 ANNEX: Final = "Annex: further tables"
 
@@ -110,8 +111,8 @@ def _paragraphs(part: str, exposure: Exposure) -> list[str]:
     said = {
         "findings": [
             head.sentence,
-            f"{head.recipients:,} recipients: {who['recipients']}.",
-            f"{head.sources:,} sources: {who['sources']}.",
+            f"{count(head.recipients, 'recipient')}: {who['recipients']}.",
+            f"{count(head.sources, 'source')}: {who['sources']}.",
             head.direction,
             head.bound.sentence,
             f"Still happening: {head.ongoing.answer}. {head.ongoing.sentence}",
