@@ -177,7 +177,10 @@ def test_a_finding_of_the_page_fires_where_it_says(tmp_path, monkeypatch, capsys
 def test_the_nightly_script_ends_as_the_page_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (script,) = blocks("how-to/nightly.md", "sh")
-    for line in script.splitlines():
+    first, *nightly = script.splitlines()
+    nights = ("2026-09-09", "2026-09-10")
+    lines = [line.replace("$(date -u +%F)", night) for night in nights for line in nightly]
+    for line in (first, *lines, f"forensics diff {' '.join(f'reports/{n}' for n in nights)}"):
         command, _, comment = line.partition("    # exit ")
         program, *arguments = shlex.split(command)
         assert program == "forensics"
