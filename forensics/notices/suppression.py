@@ -11,7 +11,8 @@ what was shown and on the new numbers alone, and hides enough of these:
   no hidden tier was ever shown. A tier that was shown cannot have moved by a few where the
   total is told, which would leave too few values for what adds up to it.
 * Requests are hidden with their tenants, and all of them where some of the very same number of
-  tenants moved by a few. Where the tenants moved as well they tell of no few.
+  tenants moved by a few. Where the tenants moved as well they tell of no few. Of tenants that
+  are hidden nothing is asked here: that requests are hidden would tell that they did not move.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ def shown(numbers: Numbers, revision: int, before: Published, k: int = K) -> Sum
         k: fewest tenants that a shown cell holds.
     """
     away, total = hidden(numbers.cells, k, before)
-    still = not _requests_moved(numbers, before, k)
+    tiers = [name for name in numbers.cells if name not in away]
+    still = not any(_moved_since(one, numbers, tiers, k, total=total) for one in before.summaries)
     known = _may_show(numbers.unknown, before.of("unknown"), k)
     bound = total and still and known and not away and _bound_still(numbers, before, k)
-    tiers = [name for name in numbers.cells if name not in away]
     return Summary(
         revision,
         {name: numbers.cells[name] for name in tiers},
@@ -90,19 +91,19 @@ def _may_show(number: int, before: Iterable[int], k: int) -> bool:
     return not 0 < number < k and not _near(number, before, k)
 
 
-def _requests_moved(numbers: Numbers, before: Published, k: int) -> bool:
-    """Say whether as many tenants as some time before have a few requests more or fewer."""
-    return any(_moved_since(one, numbers, k) for one in before.summaries)
-
-
-def _moved_since(then: Summary, numbers: Numbers, k: int) -> bool:
-    tiers = (
-        numbers.cells[name] == then.cells.get(name) and _near(numbers.requests[name], [number], k)
-        for name, number in then.requests.items()
+def _moved_since(
+    then: Summary, numbers: Numbers, tiers: Iterable[str], k: int, *, total: bool
+) -> bool:
+    """Say whether as many tenants as then, of those that are shown, have a few requests moved."""
+    one = (
+        numbers.cells[name] == then.cells.get(name)
+        and _near(numbers.requests[name], [then.requests[name]], k)
+        for name in tiers
+        if name in then.requests
     )
-    same = sum(numbers.cells.values()) == then.total and then.all_requests is not None
+    same = total and sum(numbers.cells.values()) == then.total and then.all_requests is not None
     every = sum(numbers.requests.values())
-    return any(tiers) or (same and _near(every, [then.all_requests or 0], k))
+    return any(one) or (same and _near(every, [then.all_requests or 0], k))
 
 
 def _bound_still(numbers: Numbers, before: Published, k: int) -> bool:

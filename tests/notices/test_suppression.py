@@ -7,7 +7,7 @@ from itertools import product
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from forensics.notices.published import NEVER, Published, Summary
@@ -166,8 +166,13 @@ def chains(draw: st.DrawFn) -> list[Numbers]:
     return draw(st.lists(one, min_size=1, max_size=3))
 
 
+AS_MANY = [numbers([0, 0, 1, 15], [0] * 4, 0), numbers([0, 1, 15, 0], [0, 0, 1, 0], 0)]
+"""Tenants in all as before, hidden, and a request more."""
+
+
 @settings(max_examples=10, deadline=None)
 @given(chains())
+@example(AS_MANY)
 def test_every_hidden_number_has_another_that_fits_all_that_was_published(chain):
     before = NEVER
     for now in chain:
