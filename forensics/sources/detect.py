@@ -11,7 +11,7 @@ from forensics.sources.archives.listing import kind as is_archive
 from forensics.sources.blocks import Block, Opened
 from forensics.sources.blocksource import OneBlock
 from forensics.sources.howmany import BLANK, EMPTY, RESULT, binary
-from forensics.sources.notread import ANSWER, PICKLE
+from forensics.sources.notread import NOT_READ, PICKLE
 from forensics.sources.registry import PARQUET, Format, by_name, header, known
 from forensics.sources.shape import shape
 from forensics.sources.weighed import weighed
@@ -161,5 +161,5 @@ def tell(stack: Stack, incident: Incident, head: bytes | None = None) -> Detecte
     if b"\0" in head:
         return Detected(stack, None, binary(head))
     reason = _NOR_OWN if incident.logs.profiles else "no known format"
-    reason = ANSWER.reason if ANSWER.tells(head) else reason
+    reason = next((other.reason for other in NOT_READ if other.tells(head)), reason)
     return Detected(stack, None, reason, shape(head))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,6 +61,18 @@ def _says_so(text: bytes) -> bool:
     return answer.meta_info is not None or (named and whole)
 
 
+_OTHER_TRACES = re.compile(
+    rb'"traceID"\s*:[^\0]{0,2000}"(?:operationName|processID)"\s*:'  # Jaeger
+    rb'|"localEndpoint"\s*:\s*\{'  # Zipkin
+    rb'|"(?:resource_spans|scope_spans)"\s*:\s*\['  # OTLP by the names of its protobuf
+)
+
+
+def _is_other_trace(head: bytes) -> bool:
+    """Tell traces that are JSON, but not the JSON that OTLP defines."""
+    return head.lstrip()[:1] in (b"{", b"[") and _OTHER_TRACES.search(head) is not None
+
+
 PICKLE = NotRead(
     "pickle",
     "pickled dumps of requests, as of --crash-dump-folder",
@@ -75,4 +88,11 @@ ANSWER = NotRead(
     "saved answer of an engine: it names neither hand-off nor side",
     _is_answer,
 )
-NOT_READ = (PICKLE, ANSWER)
+TRACE = NotRead(
+    "other-traces",
+    "traces as Jaeger and Zipkin print them, and OTLP by its protobuf's names or in binary",
+    "the same spans as OTLP/JSON are read, which a collector's file exporter and Tempo write",
+    "traces that are not OTLP/JSON: export them so",
+    _is_other_trace,
+)
+NOT_READ = (PICKLE, ANSWER, TRACE)

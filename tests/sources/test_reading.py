@@ -377,6 +377,18 @@ KINDS = {
     "binary": (bytes(range(256)) * 9, "binary file of no known format"),
     "zlib": (zlib.compress(bytes(99)), "binary file of no known format"),
     "pickle": (b"\x80\x04\x95\x00", "pickle: never opened, it holds content and can run code"),
+    "jaeger": (
+        b'{"data": [{"traceID": "a1", "spans": [{"traceID": "a1", "operationName": "secret"}]}]}',
+        "traces that are not OTLP/JSON: export them so",
+    ),
+    "zipkin": (
+        b'[{"traceId": "a1", "id": "b2", "duration": 5, "localEndpoint": {"serviceName": "s"}}]\n',
+        "traces that are not OTLP/JSON: export them so",
+    ),
+    "otlp by its protobuf": (
+        b'{"resource_spans": [{"scope_spans": [{"spans": []}]}]}\n',
+        "traces that are not OTLP/JSON: export them so",
+    ),
     "utf-16 without a mark": (TEN.decode().encode("utf-16-le"), "binary file of no known format"),
     "chat": (
         b'{"model": "m", "messages": [{"role": "user", "content": "secret"}]}\n',
