@@ -27,7 +27,18 @@ body {{ font-family: system-ui, "DejaVu Sans", sans-serif; max-width: 75em; marg
 pre {{ background: #f5f5f5; padding: .6em; overflow-x: auto; white-space: pre-wrap; }}
 table {{ border-collapse: collapse; font-size: 13px; }}
 td, th {{ padding: 3px 8px; text-align: left; vertical-align: top; }}
-.output_html {{ overflow-x: auto; }}
+.output_html, .output_html > div {{ overflow-x: auto; }}
+/* What is wider than the page says so: a bar that does not hide, and a shadow where it goes on. */
+.output_html ::-webkit-scrollbar, .output_html::-webkit-scrollbar {{ height: 12px; width: 12px;
+  background: #e6e6e6; }}
+.output_html ::-webkit-scrollbar-thumb, .output_html::-webkit-scrollbar-thumb {{
+  background: #767676; border-radius: 6px; }}
+@supports not selector(::-webkit-scrollbar) {{
+  .output_html, .output_html > div {{ scrollbar-width: auto; scrollbar-color: #767676 #e6e6e6; }}
+}}
+@media screen {{ .output_html, .output_html > div {{
+  background: linear-gradient(to left, #fff 2em, transparent) right / 4em 100% no-repeat local,
+    linear-gradient(to left, #0005, transparent) right / 1.2em 100% no-repeat scroll; }} }}
 @page {{ size: A4 landscape; margin: 10mm; }}
 @media print {{
   body {{ max-width: none; margin: 0; padding: 0; font-size: 9pt; }}
