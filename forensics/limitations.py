@@ -108,7 +108,8 @@ def _of_the_coverage(analysis: Analysis) -> Iterator[Limitation]:
     if shown:
         sentence = f"Counts of pages or tokens show {count(shown, 'response')} below the limit to "
         sentence += "be affected: another cause than the length may be at work. Where a hop's "
-        sentence += "logs count no pages, who is below the limit is cleared by it all the same."
+        sentence += "logs count no pages, who is below a limit that is known is cleared by it all "
+        sentence += "the same."
         yield Limitation("below_limit_affected", sentence)
     lacking = short(analysis.counted)
     if lacking:
