@@ -3,7 +3,8 @@
 Which of them it is, is not known where no identifier and no size that is the only one tells (see
 :mod:`forensics.joins.unsettled`). A tenant whose record fits one that is affected may have been
 answered with it: its record is *possible*, whatever its own length says. Where the response that
-fits cannot be judged, neither can the record. That a record names no tenant clears it as little.
+fits cannot be judged, neither can the record. That a record names no tenant clears it as little,
+where its time fits by the clocks as they are.
 A record that was set aside as an engine's request seen twice is a row of its own for its tenant's
 sake alone.
 """
@@ -72,13 +73,17 @@ def _flags(judged: pl.DataFrame, open_: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the keys of the client records that each flag is of."""
     known = ensure(judged, ["model"]).select("handoff", "tenant_id", "tier", "model")
     rows = open_.join(known, on="handoff")
-    calls = rows.filter("call")
+    named = pl.col("tenant_id").is_not_null()
+    calls, unnamed = (rows.filter(pl.col("call") & own) for own in (named, ~named))
     nobodys = rows.filter(~pl.col("call") & pl.col("tenant_id").is_null())
     tiers = {FITS: AFFECTED_TIERS, OPEN: ("not_assessable",)}
-    return {
-        name: fitting(calls, nobodys.filter(pl.col("tier").is_in(listed)))
-        for name, listed in tiers.items()
-    }
+    found = {}
+    for name, listed in tiers.items():
+        some = nobodys.filter(pl.col("tier").is_in(listed))
+        # However far a clock may be off, no tenant is missing where none is named.
+        alike = fitting(unnamed, some.with_columns(wide=pl.lit(value=False)))
+        found[name] = pl.concat([fitting(calls, some), alike]).unique()
+    return found
 
 
 def fitting(calls: pl.DataFrame, requests: pl.DataFrame) -> pl.Series:

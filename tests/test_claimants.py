@@ -101,7 +101,8 @@ def test_a_record_that_names_no_tenant_is_cleared_no_sooner(
     calls = [("g", 640), ("h", 640), ("k", 900)]
     case = case_of(POOL, *records, *(gateway(name, 9, size, tenant) for name, size in calls))
     tiers = dict(case.requests.polars().select("request_id", "tier").iter_rows())
-    assert tiers == {"d1": "probable", "g": "possible", "h": "possible", "k": "ruled_out"}
+    assert [tiers[name] for name in ("d1", "g", "h")] == ["probable", "possible", "possible"]
+    assert tiers["k"] not in ("probable", "possible")
 
 
 Response = tuple[str | None, frozenset[str]]
