@@ -104,7 +104,7 @@ def test_the_page_and_its_plain_forms(made: Made) -> None:
     assert FROM[0] not in to
     assert FROM[0] in source
     for text in (markdown.render(made.exposure).decode(), repr(made.case)):
-        assert re.search(r"\b1 recipients\\?:|recipients +1 tenants", text)
+        assert re.search(r"\b1 recipient\\?:|recipients +1 tenant\b", text)
         assert re.search(r"\b12 sources\\?:|sources +12 tenants", text)
     drawn = plates.plates(made.exposure)
     assert TO in str(drawn["recipients-part"])

@@ -129,7 +129,7 @@ def test_a_request_with_evidence_takes_the_line_from_others_of_its_size(
     }
     found = by_size(node_logs(logs))
     assert found[10_000][0] == "probable"
-    assert found[10_001] == ("not_assessable", [])
+    assert found[10_001] == ("not_assessable", ["log_gap"])
 
 
 def test_a_complete_hand_off_never_fits(node_logs: NodeLogs) -> None:
@@ -261,7 +261,7 @@ def test_without_a_page_size_and_a_fitting_one_the_lines_still_count(node_logs: 
     case = node_logs({"prefill-01": [mismatch(11, 157)], "decode-01": decoded(3)})
     bound = case.exposure().headline.bound
     assert (bound.low, bound.high) == (0, 2)
-    assert "1 state-mismatch lines that no joined request explains" in bound.sentence
+    assert "1 state-mismatch line that no joined request explains" in bound.sentence
 
 
 def test_lines_that_no_request_explains_leave_the_evidence_incomplete(

@@ -60,7 +60,8 @@ def test_the_dates_of_other_files_tell_the_year(logs):
     requests = case.requests.polars()
     assert str(requests.filter(request_id="b")["received_at"][0])[:19] == "2026-02-03 09:00:02"
     over = requests.filter(request_id="r0")
-    assert (over["tier"][0], over["reasons"].to_list()[0]) == ("possible", ["over_limit"])
+    assert over["tier"][0] == "possible"
+    assert "over_limit" in over["reasons"].to_list()[0]
 
 
 def test_alone_it_is_not_guessed(logs):
