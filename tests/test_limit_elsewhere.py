@@ -118,3 +118,24 @@ def test_a_limit_of_one_server_says_nothing_of_another_that_must_be_there(
     judged = dict(found.select("request_id", "tier").iter_rows())
     assert {judged[f"r{number}"] for number in (1, 3, 5, 7, 9)} == {"ruled_out"}
     assert {judged[f"r{number}"] for number in (0, 2, 4, 6, 8)} == {others}
+
+
+def test_a_log_that_ends_before_a_request_shows_no_other_server(case_of: CaseOf) -> None:
+    """Its server may have gone on: what it told of its pool stands."""
+    rows = [row | {"received_at": f"2026-09-01T10:{at:02}:00Z"} for at, row in _numbered()]
+    kept = [row for row in rows if row["hop"] != "prefill" or row["received_at"] < _UNTIL]
+    found = case_of(*kept, incident=pool("p1")).requests.polars()
+    judged = dict(found.select("request_id", "tier").iter_rows())
+    assert {judged[f"r{number}"] for number in (2, 4)} == {"not_assessable"}
+    assert {judged[f"r{number}"] for number in (1, 3, 5, 6, 7, 8, 9)} == {"ruled_out"}
+
+
+_UNTIL = "2026-09-01T10:06"
+
+
+def _numbered() -> list[tuple[int, Row]]:
+    found = []
+    for row in of_two(*ALL):
+        own = row.get("request_id", "r").removeprefix("r") or int(row["transfer_id"]) - 7_000
+        found.append((int(own), row))
+    return found

@@ -5,9 +5,10 @@ of an engine's hop hold requests and none of this one, and the record would have
 
 * how many pages came, as the hop's others count them: a transfer that ended early is short at any
   length;
-* or which limit there was: prefill's record tells the server. Where nobody else names it, it may
-  be one of which no log was given, and what is known of the others says nothing of its pool. What
-  the incident states of every server, seen or not, holds of that one too.
+* or which limit there was: prefill's record tells the server. Where nobody else names it, and the
+  logs hold requests before this one and after it, it was one of which no log was given, and what is
+  known of the others says nothing of its pool. Before the first that they hold and after the last
+  they may only not reach so far. What the incident states of every server holds of that one too.
 
 It makes no difference how much of its hop the logs hold, and what other requests show: none of that
 may vanish with a record, and clear somebody by it. A hop that holds no request has no log, or its
@@ -172,7 +173,7 @@ def find(
             hole |= lost["handoff"].is_in(_beside(requests, rows, hop).implode())
             unanswered = lost["handoff"] if hop == "gateway" else unanswered
         hole &= ~_elsewhere(lost["node"], observed, lines, hop)
-        unlimited = ~pl.col("named") & (hop == "prefill" and not anywhere)
+        unlimited = ~pl.col("named") & _amid(asked) & (hop == "prefill" and not anywhere)
         needed = (unlimited | _counts_pages(requests, rows, hop)) & logs
         untold.append(lost.filter(~hole).with_columns(needed=needed).select(*_UNTOLD))
         found.append(lost.filter(hole).select(*LACKS))
@@ -184,6 +185,12 @@ def find(
         pl.DataFrame(shares, schema=schema, orient="row"),
         unanswered,
     )
+
+
+def _amid(asked: pl.DataFrame) -> pl.Expr:
+    """Say whose time is between those of requests that a hop holds, or is not known."""
+    held = asked.filter("has")["at"]
+    return pl.col("at").is_between(pl.lit(held.min()), pl.lit(held.max())).fill_null(value=True)
 
 
 def _placed(lost: pl.DataFrame, requests: pl.DataFrame, observed: pl.DataFrame) -> pl.DataFrame:
