@@ -26,7 +26,8 @@ TIER_MEANING = {
     "probable": "direct evidence that decode read pages this request had not written",
     "possible": "could have been affected and cannot be excluded",
     "ruled_out": "a necessary condition is shown to be false",
-    "not_assessable": "a value needed to decide is missing; counted in the upper bound",
+    "not_assessable": "a value needed to decide is missing; counted in the upper bound, if there "
+    "is one",
 }
 
 

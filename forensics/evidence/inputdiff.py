@@ -7,6 +7,7 @@ from typing import Literal
 
 from forensics.evidence.documentdiff import Change
 from forensics.evidence.record import Record, Source
+from forensics.wording import count
 
 State = Literal["same", "changed", "gone"]
 
@@ -46,4 +47,4 @@ def input_changes(old: Record, new: Record) -> Iterator[Change]:
 
 
 def _read(source: Source) -> str:
-    return f"{source.read or 0} records"
+    return "not read" if source.format is None else count(source.read or 0, "record")

@@ -66,6 +66,13 @@ def test_a_log_that_shows_more_moves_a_request_and_says_by_which_rule(made):
     assert [c.name for c in found.others if c.kind == "input"] == [str(new.parent / "d.ndjson")]
 
 
+def test_a_file_that_was_not_read_has_no_records(made):
+    old = made("a", {"f": [POOL, LONG | {"request_id": "r"}]})
+    new = made("b", {"f": [POOL, LONG | {"request_id": "r"}], "other": [{"x": 1}]})
+    added = [c for c in diff(old, new).others if (c.kind, c.change) == ("input", "added")]
+    assert [(Path(c.name).stem, c.after) for c in added] == [("other", "not read")]
+
+
 def test_who_left_for_another_table_is_found_there_with_the_reason(made):
     gateway = [POOL, LONG | {"request_id": "r", "tenant_id": "t"}]
     whole = DECODE | {"request_id": "r", "reserved_pages": 79, "transferred_pages": 79}
