@@ -129,7 +129,7 @@ def test_a_request_with_evidence_takes_the_line_from_others_of_its_size(
     }
     found = by_size(node_logs(logs))
     assert found[10_000][0] == "probable"
-    assert found[10_001] == ("not_assessable", ["log_gap"])
+    assert found[10_001] == ("not_assessable", [])
 
 
 def test_a_complete_hand_off_never_fits(node_logs: NodeLogs) -> None:
